@@ -1,0 +1,84 @@
+#pragma once
+/// Error models: how far an honest result may be from the fp64 reference, element by element.
+/// Formulas and notation: docs/oracle.md section 3. One model per .cpp, listed in error_models().
+/// Next: compare.h applies the bound.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/request.h"
+#include "opreplay/dtype.h"
+
+namespace opreplay {
+
+/// Dense row-major data; complex tensors come as their real view (last dim 2).
+struct Array {
+  std::vector<std::int64_t> sizes;
+  std::vector<double> data;
+};
+
+/// What the reference side knows about one output.
+struct Evidence {
+  DType dtype = DType::f32;  ///< T, of the target's output (component type for complex)
+  bool same_precision = false;  ///< the reference was computed in T, not in fp64
+  Array reference;           ///< r, fp64
+  /// Inputs of the call as fp64, after rounding to T, by argument path.
+  std::map<std::string, Array> inputs;
+  /// Non-tensor arguments that are numbers, bools (0/1) or number lists ("stride" -> {1, 1});
+  /// defaults included, absent optionals left out.
+  std::map<std::string, std::vector<double>> scalars;
+  /// Attributes of the rule (`reduce: dim`).
+  std::map<std::string, std::string> attributes;
+
+  /// For models with needs.terms; as many elements as the reference. Per output element: S = sum of
+  /// |terms|, sum of terms^2 (q = its root), and K, the number of terms (bias counted).
+  std::vector<double> sum_abs, sum_squares, count;
+  /// For models with needs.condition: cond_f = |r| + sum_i |x_i * df/dx_i|; and sum_i |x_i|.
+  std::vector<double> condition, magnitude;
+  /// At most this many distinct magnitudes in each operand of a product (0 = not counted).
+  std::int64_t distinct_magnitudes = 0;
+};
+
+/// What the worker must compute beside the reference itself.
+struct Needs {
+  bool terms = false;      ///< sum_abs, sum_squares, count
+  bool condition = false;  ///< condition, magnitude
+  bool inputs = false;     ///< inputs
+};
+
+/// The bound of one output. |y - r| <= ulp_T(|r| + tau)/2 + tau.
+struct Bound {
+  bool exact = false;          ///< bitwise: `tau` unused
+  std::vector<double> tau;
+  /// Accepted beyond tau with the note `note_wider` (weak range reduction of sin/cos); may be empty.
+  std::vector<double> tau_wider;
+  std::string note_wider;
+  /// RMS channel (accumulate, N >= 64, unbiased data): the per-element scale of the error; the root
+  /// mean square of max(0, err - half ulp)/scale must be <= rms_limit.
+  std::vector<double> rms_scale;
+  double rms_limit = 0;
+  /// Bounds of the next lower formats, tried in order when tau fails.
+  struct Downgrade {
+    std::string format;
+    std::vector<double> tau;
+  };
+  std::vector<Downgrade> downgrades;
+};
+
+struct ErrorModel {
+  std::string_view name;
+  Needs needs;
+  Bound (*bound)(const Evidence&);
+};
+
+/// Every model, by name.
+std::span<const ErrorModel> error_models();
+/// The model called `name`, or null.
+const ErrorModel* find_error_model(std::string_view name);
+
+}  // namespace opreplay
