@@ -39,20 +39,20 @@ bool is_contiguous(const TensorDesc& desc);
 /// Number of elements; nothing on a negative size or on overflow of 63 bits.
 std::optional<std::int64_t> numel(const TensorDesc& desc);
 
-/// Elements a storage must hold for this tensor, offset included; 0 for an empty tensor at offset 0.
-/// Nothing on negative strides or overflow.
+/// Elements a storage must hold for this tensor, offset included; 0 for an empty tensor at offset
+/// 0. Nothing on negative strides or overflow.
 std::optional<std::int64_t> storage_elements(const TensorDesc& desc);
 
 /// A tensor argument: its geometry, and beside it what a capture or a person says of its values.
 /// Only `desc` belongs to the identity of a call.
 struct TensorArg {
   TensorDesc desc;
-  std::optional<Values> values;    ///< absent = the rule's domain, else standard normal
-  std::vector<std::string> dims;   ///< names per dim (spec key `dims`)
+  std::optional<Values> values;   ///< absent = the rule's domain, else standard normal
+  std::vector<std::string> dims;  ///< names per dim (spec key `dims`)
   bool requires_grad = false;
-  bool parameter = false;          ///< a weight or buffer of the model, not data
-  bool storage_unknown = false;    ///< the capture could not see sharing
-  bool on_cpu = false;             ///< stays on the CPU (0-dim CPU operands)
+  bool parameter = false;        ///< a weight or buffer of the model, not data
+  bool storage_unknown = false;  ///< the capture could not see sharing
+  bool on_cpu = false;           ///< stays on the CPU (0-dim CPU operands)
   bool operator==(const TensorArg&) const = default;
 };
 
@@ -85,9 +85,13 @@ struct Value {
   bool operator==(const Value& other) const = default;
 
   template <class T>
-  const T* get() const { return std::get_if<T>(&data); }
+  const T* get() const {
+    return std::get_if<T>(&data);
+  }
   template <class T>
-  T* get() { return std::get_if<T>(&data); }
+  T* get() {
+    return std::get_if<T>(&data);
+  }
   bool is_none() const { return std::holds_alternative<None>(data); }
 };
 
@@ -111,8 +115,8 @@ struct OpCall {
 const Value* find_arg(const OpCall& call, const std::string& name);
 Value* find_arg(OpCall& call, const std::string& name);
 
-/// Calls `visit(path, tensor)` for every tensor argument in order; lists give "tensors.0", "tensors.1".
-/// Call may be const or not.
+/// Calls `visit(path, tensor)` for every tensor argument in order; lists give "tensors.0",
+/// "tensors.1". Call may be const or not.
 template <class Call, class Visit>
 void for_each_tensor(Call& call, Visit visit) {
   auto walk = [&visit](auto& self, const std::string& path, auto& value) -> void {

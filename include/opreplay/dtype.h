@@ -12,10 +12,27 @@
 namespace opreplay {
 
 enum class DType : std::uint8_t {
-  f64, f32, f16, bf16, f8e4m3fn, f8e5m2,
-  i64, i32, i16, i8, u8, u16, u32, u64, boolean,
-  c128, c64, c32,
-  qint8, quint8, qint32,
+  f64,
+  f32,
+  f16,
+  bf16,
+  f8e4m3fn,
+  f8e5m2,
+  i64,
+  i32,
+  i16,
+  i8,
+  u8,
+  u16,
+  u32,
+  u64,
+  boolean,
+  c128,
+  c64,
+  c32,
+  qint8,
+  quint8,
+  qint32,
 };
 
 /// Every dtype, in the order of the enum.

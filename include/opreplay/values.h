@@ -12,7 +12,13 @@ namespace opreplay {
 /// Distributions of a recipe. `labels` are distinct values 0, 1, 2... in element order,
 /// `permutation` the same in seeded order, `signs` balanced +1/-1.
 enum class Dist : std::uint8_t {
-  normal, uniform, randint, bernoulli, permutation, labels, signs,
+  normal,
+  uniform,
+  randint,
+  bernoulli,
+  permutation,
+  labels,
+  signs,
 };
 
 /// Elements that `Place` overwrites. `one_per_row` takes one seeded element of every last-dim row.
@@ -32,14 +38,14 @@ struct Values {
 
   Kind kind = Kind::dist;
   Dist dist = Dist::normal;
-  double mean = 0, std = 1;             ///< normal
-  double low = 0, high = 1;             ///< uniform [low, high), randint [low, high)
-  double p = 0.5;                       ///< bernoulli
-  std::optional<double> min, max;       ///< results are clamped into [min, max]
-  double fill = 0;                      ///< Kind::fill
-  std::vector<double> data;             ///< Kind::data, row-major
-  std::vector<std::int64_t> int_data;   ///< Kind::data of integer tensors (exact above 2^53)
-  std::string file, key;                ///< Kind::file
+  double mean = 0, std = 1;            ///< normal
+  double low = 0, high = 1;            ///< uniform [low, high), randint [low, high)
+  double p = 0.5;                      ///< bernoulli
+  std::optional<double> min, max;      ///< results are clamped into [min, max]
+  double fill = 0;                     ///< Kind::fill
+  std::vector<double> data;            ///< Kind::data, row-major
+  std::vector<std::int64_t> int_data;  ///< Kind::data of integer tensors (exact above 2^53)
+  std::string file, key;               ///< Kind::file
   std::vector<Place> places;
   bool operator==(const Values&) const = default;
 };

@@ -15,15 +15,41 @@ enum class Status : std::uint8_t { pass, substitute, blocked, pending, invalid }
 enum class Reason : std::uint8_t {
   none,  ///< pass and invalid
   // substitute
-  cpu_fallback, precision_downgrade, workaround_verified,
+  cpu_fallback,
+  precision_downgrade,
+  workaround_verified,
   // blocked
-  no_kernel, backend_not_loaded, unsupported_dtype, unsupported_layout, unsupported_shape,
-  rejected_input, accepted_invalid, device_error, wrong_value, wrong_class, wrong_shape,
-  wrong_dtype, wrong_device, wrong_alias, input_modified, out_of_bounds_write, unwritten_output,
-  crash, hang, out_of_memory, device_lost,
+  no_kernel,
+  backend_not_loaded,
+  unsupported_dtype,
+  unsupported_layout,
+  unsupported_shape,
+  rejected_input,
+  accepted_invalid,
+  device_error,
+  wrong_value,
+  wrong_class,
+  wrong_shape,
+  wrong_dtype,
+  wrong_device,
+  wrong_alias,
+  input_modified,
+  out_of_bounds_write,
+  unwritten_output,
+  crash,
+  hang,
+  out_of_memory,
+  device_lost,
   // pending
-  not_run, not_reached, no_rule, reference_crash, reference_suspect, undefined_by_spec,
-  evidence_weak, infrastructure, stale,
+  not_run,
+  not_reached,
+  no_rule,
+  reference_crash,
+  reference_suspect,
+  undefined_by_spec,
+  evidence_weak,
+  infrastructure,
+  stale,
 };
 
 std::string_view to_string(Status status);
@@ -37,7 +63,13 @@ Status worse(Status a, Status b);
 
 /// The failure types an adapter team thinks in; empty for a pass.
 enum class Kind : std::uint8_t {
-  none, missing, input_unmet, wrong_result, combination, multi_process, environment,
+  none,
+  missing,
+  input_unmet,
+  wrong_result,
+  combination,
+  multi_process,
+  environment,
 };
 std::string_view to_string(Kind kind);
 

@@ -27,10 +27,10 @@ std::uint64_t stream_key(std::uint64_t seed, std::string_view path);
 
 /// Writes the elements of `desc` into `storage` (at least storage_elements(desc) elements of
 /// desc.dtype). Elements the tensor does not reach (gaps between strides, before the offset) get
-/// other values of the same recipe, so that a target that ignores a stride or offset reads plausible
-/// wrong data. The values depend on the logical index only, not on strides.
-/// Values are rounded to the dtype (nearest even; integers saturate). Requires recipe kind != file.
-/// Throws Error{invalid_input} when literal data has the wrong length.
+/// other values of the same recipe, so that a target that ignores a stride or offset reads
+/// plausible wrong data. The values depend on the logical index only, not on strides. Values are
+/// rounded to the dtype (nearest even; integers saturate). Requires recipe kind != file. Throws
+/// Error{invalid_input} when literal data has the wrong length.
 void fill(const Values& recipe, const TensorDesc& desc, std::uint64_t key,
           std::span<std::byte> storage);
 

@@ -13,7 +13,8 @@ namespace opreplay {
 
 /// One element as double. i64/u64 beyond 2^53 round. Requires !is_complex(dtype).
 double load_element(DType dtype, const std::byte* from);
-/// Rounds `value` to the dtype and stores it. Integers: NaN becomes 0, others truncate and saturate.
+/// Rounds `value` to the dtype and stores it. Integers: NaN becomes 0, others truncate and
+/// saturate.
 void store_element(DType dtype, double value, std::byte* to);
 /// `count` dense elements; a complex element gives two doubles (real, imaginary).
 std::vector<double> load_elements(DType dtype, std::span<const std::byte> bytes);

@@ -25,7 +25,7 @@ struct ReplayRequest {
   std::vector<OpCall> calls;  ///< the last call is the one judged
   Phase phase = Phase::forward;
   std::uint64_t seed = 0;
-  OracleRule oracle;          ///< of the last call
+  OracleRule oracle;  ///< of the last call
   bool operator==(const ReplayRequest&) const = default;
 };
 

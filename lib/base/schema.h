@@ -1,6 +1,7 @@
 #pragma once
 /// Operator schemas as torch prints them: argument names, types, defaults, alias marks.
-/// Grammar: the "func" syntax of PyTorch's native_functions README, as str(FunctionSchema) prints it.
+/// Grammar: the "func" syntax of PyTorch's native_functions README, as str(FunctionSchema) prints
+/// it.
 
 #include <optional>
 #include <string>
@@ -11,10 +12,23 @@
 
 namespace opreplay {
 
-/// Element type of an argument or return; `other` covers what no case can hold (Stream, classes...).
+/// Element type of an argument or return; `other` covers what no case can hold (Stream,
+/// classes...).
 enum class SchemaBase : std::uint8_t {
-  tensor, integer, sym_int, floating, complex, scalar, boolean, string,
-  scalar_type, layout, memory_format, device, generator, other,
+  tensor,
+  integer,
+  sym_int,
+  floating,
+  complex,
+  scalar,
+  boolean,
+  string,
+  scalar_type,
+  layout,
+  memory_format,
+  device,
+  generator,
+  other,
 };
 
 struct SchemaType {
@@ -46,8 +60,9 @@ struct Schema {
   const SchemaArg* find(std::string_view name) const;
 };
 
-/// Parses one line such as "aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor";
-/// a missing namespace is taken as aten. Throws Error{invalid_input} with the column of the problem.
+/// Parses one line such as "aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) ->
+/// Tensor"; a missing namespace is taken as aten. Throws Error{invalid_input} with the column of
+/// the problem.
 Schema parse_schema(std::string_view text);
 
 /// "aten::add.Tensor" -> "aten.add.Tensor"; "aten::relu" -> "aten.relu"; ".default" is dropped.

@@ -24,9 +24,9 @@ struct Array {
 
 /// What the reference side knows about one output.
 struct Evidence {
-  DType dtype = DType::f32;  ///< T, of the target's output (component type for complex)
+  DType dtype = DType::f32;     ///< T, of the target's output (component type for complex)
   bool same_precision = false;  ///< the reference was computed in T, not in fp64
-  Array reference;           ///< r, fp64
+  Array reference;              ///< r, fp64
   /// Inputs of the call as fp64, after rounding to T, by argument path.
   std::map<std::string, Array> inputs;
   /// Non-tensor arguments that are numbers, bools (0/1) or number lists ("stride" -> {1, 1});
@@ -53,9 +53,10 @@ struct Needs {
 
 /// The bound of one output. |y - r| <= ulp_T(|r| + tau)/2 + tau.
 struct Bound {
-  bool exact = false;          ///< bitwise: `tau` unused
+  bool exact = false;  ///< bitwise: `tau` unused
   std::vector<double> tau;
-  /// Accepted beyond tau with the note `note_wider` (weak range reduction of sin/cos); may be empty.
+  /// Accepted beyond tau with the note `note_wider` (weak range reduction of sin/cos); may be
+  /// empty.
   std::vector<double> tau_wider;
   std::string note_wider;
   /// RMS channel (accumulate, N >= 64, unbiased data): the per-element scale of the error; the root

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# The whole set-up and all tests on a bare Debian 12 machine, in under 45 minutes on 2 cores.
+#   tests/run.sh          the ci tier: everything, with seeded samples where a full sweep is long
+#   tests/run.sh --full   the full tier: no sampling; by hand, before a release
+# OPREPLAY_CORPUS=DIR adds the larger set of exported models in DIR (see docs/testing.md).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+export OPREPLAY_TIER=ci
+if [ "${1:-}" = --full ]; then OPREPLAY_TIER=full; fi
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+
+cmake/deps.sh
+
+step() { printf '\n== %s (%ss)\n' "$1" "$SECONDS"; }
+
+step "format"
+git ls-files '*.cpp' '*.h' | xargs clang-format --dry-run --Werror
+
+step "build: dev (sanitizers, torch-free)"
+cmake --preset dev >/dev/null
+cmake --build --preset dev
+step "test: dev"
+ctest --preset dev -j2
+
+step "build: release"
+cmake --preset release >/dev/null
+cmake --build --preset release
+step "test: release"
+ctest --preset release -j2 -LE bench
+step "test: bench (serially)"
+ctest --preset release -L bench --no-tests=ignore
+step "done"
