@@ -33,11 +33,15 @@ struct Case {
 };
 
 /// CALL in canonical form: positional arguments in schema order, keyword-only as name=value.
+/// Storage labels are a, b, c... in order of first use, and only on tensors that do share, so that
+/// calls with equal sharing have equal text whatever labels they came with.
 std::string to_string(const OpCall& call);
 /// The canonical case string (grammar: docs/spec-format.md).
 std::string to_string(const Case& c);
 /// "values.nan@first:self"
 std::string to_string(const Variation& variation);
+/// One argument as it stands in a case string: `-1`, `1e-05`, `[f32[2,3], null]`, `"mean"`.
+std::string to_string(const Value& value);
 /// "f16[2,4;8,1+3]&a"
 std::string to_string(const TensorDesc& desc);
 /// "fwd" or "bwd".

@@ -3,8 +3,10 @@
 /// Grammar: docs/spec-format.md. Canonical: parse(to_string(c)) == c, and to_string is one string
 /// per case.
 
+#include <span>
 #include <string_view>
 
+#include "lib/base/bind.h"
 #include "lib/base/schema.h"
 #include "opreplay/case.h"
 
@@ -23,10 +25,8 @@ Variation parse_variation(std::string_view text);
 /// Parses one argument value as it stands in a case string. Throws Error{invalid_input}.
 Value parse_value(std::string_view text);
 
-/// Names a call's arguments by its schema and brings it into canonical form: schema order, integer
-/// literals of float arguments made floats, lone numbers of int[N] spread, trailing defaults
-/// dropped. Positional arguments may come unnamed; named ones may come in any order.
-/// Throws Error{invalid_input} on an unknown, missing, doubled or ill-typed argument.
-void bind(OpCall& call, const Schema& schema);
+/// Renames the storage labels of a case's calls to a, b, c... in order of first use, and drops
+/// those that only one tensor has. Calls of one case share labels. parse_case has done it.
+void canonical_storage(std::span<OpCall> calls);
 
 }  // namespace opreplay

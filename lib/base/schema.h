@@ -13,7 +13,7 @@
 namespace opreplay {
 
 /// Element type of an argument or return; `other` covers what no case can hold (Stream,
-/// classes...).
+/// classes, lists of lists...).
 enum class SchemaBase : std::uint8_t {
   tensor,
   integer,
@@ -45,7 +45,7 @@ struct SchemaArg {
   SchemaType type;
   std::optional<Value> default_value;
   bool keyword_only = false;
-  std::string alias;     ///< "a" in Tensor(a!) and Tensor(a -> *); empty = none
+  std::string alias;     ///< "a" in Tensor(a!) and Tensor(a -> *), "b|a"; empty = none or (*)
   bool written = false;  ///< Tensor(a!)
   bool operator==(const SchemaArg&) const = default;
 };
@@ -53,16 +53,18 @@ struct SchemaArg {
 struct Schema {
   std::string op;  ///< spec name: "aten.softmax.int", "aten.relu"
   std::vector<SchemaArg> args, returns;
-  bool vararg = false;  ///< "..." among the arguments (prim ops); no case can be built for these
+  bool vararg =
+      false;  ///< "..." as arguments or returns (prim ops); no case can be built for these
   bool operator==(const Schema&) const = default;
 
   /// The argument called `name`, or null.
   const SchemaArg* find(std::string_view name) const;
 };
 
-/// Parses one line such as "aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) ->
-/// Tensor"; a missing namespace is taken as aten. Throws Error{invalid_input} with the column of
-/// the problem.
+/// Defaults are in the form that bind gives to arguments; torch's enum numbers become words
+/// (dtype=4 is i64, memory_format=0 is contiguous_format). Parses one line such as
+/// "aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor"; a missing namespace
+/// is taken as aten. Throws Error{invalid_input} with the column of the problem.
 Schema parse_schema(std::string_view text);
 
 /// "aten::add.Tensor" -> "aten.add.Tensor"; "aten::relu" -> "aten.relu"; ".default" is dropped.

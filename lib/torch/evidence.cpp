@@ -1,0 +1,216 @@
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/view_as_real.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/torch/dtype_map.h"
+#include "lib/torch/reference.h"
+#include "lib/torch/wide.h"
+
+namespace opreplay {
+namespace {
+
+at::Tensor real_view(const at::Tensor& tensor) {
+  const at::Tensor dense = tensor.detach().resolve_conj().resolve_neg().contiguous();
+  return dense.is_complex() ? at::view_as_real(dense) : dense;
+}
+
+std::vector<double> doubles(const at::Tensor& tensor) {
+  const at::Tensor dense = real_view(tensor).to(at::kDouble).contiguous();
+  const double* data = dense.const_data_ptr<double>();
+  return {data, data + dense.numel()};
+}
+
+Array to_array(const at::Tensor& tensor) {
+  const at::Tensor real = real_view(tensor);
+  return {real.sizes().vec(), doubles(real)};
+}
+
+/// Runs the case in fp64 with each floating storage passed through a transformation, and gives one
+/// output.
+class Fp64Runner {
+ public:
+  using Transform = std::function<at::Tensor(const at::Tensor& wide, std::size_t storage)>;
+
+  Fp64Runner(const ReferenceJob& job, const Reference& reference, std::size_t index)
+      : job_(job), reference_(reference), index_(index) {}
+
+  std::vector<double> output(const RunMode& mode, const Transform& transform) const {
+    const PlainKernels plain;
+    std::size_t next = 0;
+    RunInputs inputs(job_.image, [&](const StorageImage& storage) {
+      at::Tensor wide = widened(storage.flat);
+      const std::size_t s = next++;
+      return wide.is_floating_point() || wide.is_complex() ? transform(wide, s) : wide;
+    });
+    const RunResult result = run_calls(job_.request, job_.operators, inputs, mode);
+    return doubles(index_ < reference_.returns
+                       ? result.returns[index_]
+                       : inputs.tensors.at(reference_.outputs[index_].argument_path));
+  }
+
+ private:
+  const ReferenceJob& job_;
+  const Reference& reference_;
+  std::size_t index_;
+};
+
+c10::Scalar absolute(const c10::Scalar& value) {
+  const c10::Scalar rounded = round_scalar(value);
+  if (rounded.isFloatingPoint()) return std::abs(rounded.toDouble());
+  if (rounded.isIntegral(false)) return std::abs(rounded.toLong());
+  return rounded;
+}
+
+c10::Scalar squared(const c10::Scalar& value) {
+  const c10::Scalar rounded = round_scalar(value);
+  if (rounded.isFloatingPoint()) return rounded.toDouble() * rounded.toDouble();
+  if (rounded.isIntegral(false)) return rounded.toLong() * rounded.toLong();
+  return rounded;
+}
+
+c10::Scalar one(const c10::Scalar& value) {
+  return value.isIntegral(false) || value.isFloatingPoint() ? c10::Scalar(1) : value;
+}
+
+/// S, sum of squares and K of a linear op: the op itself on |x|, x^2 and 1 (and |alpha|, alpha^2,
+/// 1).
+void gather_terms(const Fp64Runner& runner, Evidence& evidence) {
+  RunMode mode;
+  mode.widen = at::kDouble;
+  mode.scalar = absolute;
+  evidence.sum_abs = runner.output(mode, [](const at::Tensor& x, std::size_t) { return x.abs(); });
+  mode.scalar = squared;
+  evidence.sum_squares =
+      runner.output(mode, [](const at::Tensor& x, std::size_t) { return x.square(); });
+  mode.scalar = one;
+  evidence.count =
+      runner.output(mode, [](const at::Tensor& x, std::size_t) { return at::ones_like(x); });
+}
+
+/// Relative step of the one-sided differences: far above fp64 rounding, far below any curvature
+/// that would matter in a bound.
+constexpr double k_step = 0x1p-20;
+
+double finite_or_zero(double x) { return std::isfinite(x) ? x : 0.0; }
+
+/// cond_f = |r| + sum_i |x_i df/dx_i| by relative differences of one input storage at a time, the
+/// larger of the two sides (a side outside the domain gives NaN and does not count).
+void gather_condition(const ReferenceJob& job, const Fp64Runner& runner, const RunMode& mode,
+                      Evidence& evidence) {
+  const std::vector<double>& r = evidence.reference.data;
+  std::vector<double>& condition = evidence.condition;
+  condition.resize(r.size());
+  for (std::size_t i = 0; i < r.size(); ++i) condition[i] = finite_or_zero(std::abs(r[i]));
+  for (std::size_t s = 0; s < job.image.storages().size(); ++s) {
+    const at::Tensor& flat = job.image.storages()[s].flat;
+    if (!flat.is_floating_point() && !flat.is_complex()) continue;
+    std::vector<double> change(r.size(), 0.0);
+    for (const double factor : {1 + k_step, 1 - k_step}) {
+      const auto moved = runner.output(mode, [&](const at::Tensor& x, std::size_t storage) {
+        return storage == s ? x.mul(factor) : x;
+      });
+      for (std::size_t i = 0; i < r.size(); ++i)
+        change[i] = std::max(change[i], finite_or_zero(std::abs(moved[i] - r[i]) / k_step));
+    }
+    for (std::size_t i = 0; i < r.size(); ++i) condition[i] += change[i];
+  }
+}
+
+/// sum_i |x_i| per output element, over the floating inputs that broadcast to the output (those of
+/// glu or diff do not and count nothing).
+void gather_magnitude(const ReferenceJob& job, Evidence& evidence) {
+  const std::vector<std::int64_t>& sizes = evidence.reference.sizes;
+  evidence.magnitude.assign(evidence.reference.data.size(), 0.0);
+  const auto rank = static_cast<std::int64_t>(sizes.size());
+  for (const InputTensor& input : job.image.tensors()) {
+    if (!is_floating(input.desc.dtype)) continue;
+    const at::Tensor x = widened(job.image.storages()[input.storage].flat)
+                             .as_strided(input.desc.sizes, input.desc.strides, input.desc.offset);
+    bool broadcasts = x.dim() <= rank;
+    for (std::int64_t d = 1; broadcasts && d <= x.dim(); ++d)
+      broadcasts = x.size(-d) == 1 || x.size(-d) == sizes[static_cast<std::size_t>(rank - d)];
+    if (!broadcasts) continue;
+    const auto values = doubles(x.expand(sizes));
+    for (std::size_t i = 0; i < values.size(); ++i)
+      evidence.magnitude[i] += finite_or_zero(std::abs(values[i]));
+  }
+}
+
+/// The largest number of distinct magnitudes any floating operand has, counted up to a bit beyond
+/// the 32 that the bias rule asks about.
+std::int64_t distinct_magnitudes(const InputImage& image) {
+  constexpr std::size_t k_enough = 64;
+  std::size_t most = 0;
+  for (const InputTensor& input : image.tensors()) {
+    if (!is_floating(input.desc.dtype)) continue;
+    std::vector<double> seen;
+    for (const double value : doubles(widened(image.storages()[input.storage].flat))) {
+      const double magnitude = std::abs(value);
+      if (std::find(seen.begin(), seen.end(), magnitude) == seen.end()) seen.push_back(magnitude);
+      if (seen.size() >= k_enough) break;
+    }
+    most = std::max(most, seen.size());
+  }
+  return static_cast<std::int64_t>(most);
+}
+
+/// T of an output: what the witness has; where only a wider run exists, the tested dtype.
+DType tested_dtype(const ReferenceOutput& output, const InputImage& image) {
+  const at::Tensor& known = output.witness.defined() ? output.witness : output.wide;
+  const DType dtype = from_torch(known.scalar_type()).value_or(DType::f64);
+  switch (dtype) {
+    case DType::c128:
+      return DType::f64;
+    case DType::c64:
+      return DType::f32;
+    case DType::c32:
+      return DType::f16;
+    default:
+      break;
+  }
+  if (output.witness.defined() || !is_floating(dtype)) return dtype;
+  for (const InputTensor& input : image.tensors())
+    if (is_floating(input.desc.dtype)) return input.desc.dtype;
+  return dtype;
+}
+
+}  // namespace
+
+Evidence gather_evidence(const ReferenceJob& job, const Reference& reference, std::size_t index) {
+  const ReferenceOutput& output = reference.outputs[index];
+  Evidence evidence;
+  evidence.dtype = tested_dtype(output, job.image);
+  evidence.same_precision = reference.precision != "fp64";
+  evidence.reference = to_array(output.wide.defined() ? output.wide : output.witness);
+  evidence.attributes = job.request.oracle.attributes;
+  evidence.scalars = reference.scalars;
+  if (!is_floating(evidence.dtype) || job.exact) return evidence;
+
+  if (job.model->needs.inputs) {
+    const std::string prefix = input_path(job.request.calls.size() - 1, "");
+    for (const InputTensor& input : job.image.tensors()) {
+      if (!input.path.starts_with(prefix)) continue;
+      const at::Tensor wide = widened(job.image.storages()[input.storage].flat);
+      evidence.inputs.emplace(
+          input.path.substr(prefix.size()),
+          to_array(wide.as_strided(input.desc.sizes, input.desc.strides, input.desc.offset)));
+    }
+  }
+  const Fp64Runner runner(job, reference, index);
+  if (job.model->needs.terms) {
+    gather_terms(runner, evidence);
+    evidence.distinct_magnitudes = distinct_magnitudes(job.image);
+  }
+  // add, sub, mul, neg, abs are correctly rounded: their bound needs no condition number.
+  const auto kind = evidence.attributes.find("kind");
+  const bool correctly_rounded = kind != evidence.attributes.end() && kind->second == "exact";
+  if (job.model->needs.condition && !correctly_rounded) {
+    gather_condition(job, runner, wide_mode(job.image), evidence);
+    gather_magnitude(job, evidence);
+  }
+  return evidence;
+}
+
+}  // namespace opreplay

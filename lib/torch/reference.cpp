@@ -1,0 +1,138 @@
+#include "lib/torch/reference.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "lib/torch/dtype_map.h"
+#include "lib/torch/errors.h"
+#include "lib/torch/wide.h"
+
+namespace opreplay {
+namespace {
+
+std::string return_name(const RunResult& result, std::size_t i) {
+  return result.returns_list ? "out" + std::to_string(i) : "out";
+}
+
+std::optional<Raised> attempt(const std::function<void()>& run) {
+  try {
+    run();
+    return std::nullopt;
+  } catch (...) {
+    return describe_current_exception(Stage::reference);
+  }
+}
+
+}  // namespace
+
+AliasMap alias_map(const RunResult& result, const RunInputs& inputs, const InputImage& image) {
+  AliasMap out;
+  for (const at::Tensor& value : result.returns) {
+    std::string shared;
+    if (value.defined() && value.has_storage()) {
+      for (const InputTensor& input : image.tensors()) {
+        if (!value.storage().is_alias_of(inputs.tensors.at(input.path).storage())) continue;
+        shared = input.path;
+        break;
+      }
+    }
+    out.push_back(std::move(shared));
+  }
+  return out;
+}
+
+std::vector<bool> modified_storages(const RunInputs& inputs, const InputImage& image) {
+  std::vector<bool> out;
+  for (std::size_t s = 0; s < image.storages().size(); ++s) {
+    const at::Tensor& before = image.storages()[s].flat;
+    const at::Tensor after = inputs.storages[s].cpu();
+    out.push_back(before.nbytes() > 0 &&
+                  std::memcmp(before.const_data_ptr(), after.const_data_ptr(), before.nbytes()));
+  }
+  return out;
+}
+
+Reference compute_reference(const ReferenceJob& job) {
+  const auto start = std::chrono::steady_clock::now();
+  Reference reference;
+
+  RunInputs inputs(job.image, [](const StorageImage& s) { return s.flat.clone(); });
+  RunResult result;
+  reference.error =
+      attempt([&] { result = run_calls(job.request, job.operators, inputs, RunMode{}); });
+  reference.storage_modified.assign(job.image.storages().size(), false);
+  if (!reference.error) {
+    reference.aliases = alias_map(result, inputs, job.image);
+    reference.storage_modified = modified_storages(inputs, job.image);
+  }
+
+  // An exact model needs fp64 only where the CPU lacks the op in the tested dtype.
+  const bool missing_here =
+      reference.error && reference.error->error_class == ErrorClass::not_implemented;
+  const bool want64 =
+      job.model && (!job.exact || missing_here) && (!reference.error || missing_here);
+  RunResult wide_result;
+  std::optional<RunInputs> wide_inputs;
+  if (want64) {
+    const PlainKernels plain;
+    // Ops without an fp64 kernel get f32; where that is missing too, the witness is all there is.
+    for (const c10::ScalarType type : {at::kDouble, at::kFloat}) {
+      wide_inputs.emplace(job.image,
+                          [type](const StorageImage& s) { return widened(s.flat, type); });
+      const auto error = attempt([&] {
+        wide_result =
+            run_calls(job.request, job.operators, *wide_inputs, wide_mode(job.image, type));
+      });
+      if (!error) {
+        reference.precision = type == at::kDouble ? "fp64" : "f32";
+        reference.error64.reset();
+        break;
+      }
+      if (!reference.error64) reference.error64 = error;
+      if (error->error_class != ErrorClass::not_implemented) break;
+    }
+  } else if (reference.error) {
+    reference.error64 = reference.error;
+  }
+  const bool has_wide = !reference.precision.empty();
+
+  const RunResult& shape_source = reference.error ? wide_result : result;
+  if (!reference.error || has_wide) {
+    reference.scalars = has_wide ? wide_result.scalars : result.scalars;
+    reference.returns = shape_source.returns.size();
+    for (std::size_t i = 0; i < reference.returns; ++i) {
+      ReferenceOutput out;
+      out.name = return_name(shape_source, i);
+      if (!reference.error) out.witness = result.returns[i];
+      if (has_wide) out.wide = wide_result.returns[i];
+      reference.outputs.push_back(std::move(out));
+    }
+    // Modified arguments are outputs too, unless a return is that very tensor.
+    const std::size_t last = job.request.calls.size() - 1;
+    const auto written = written_paths(job.operators.back().schema(), job.image, last);
+    for (const InputTensor& input : job.image.tensors()) {
+      const bool marked = std::find(written.begin(), written.end(), input.path) != written.end();
+      if (!marked && !reference.storage_modified[input.storage]) continue;
+      const at::Tensor& mine =
+          reference.error ? wide_inputs->tensors.at(input.path) : inputs.tensors.at(input.path);
+      const bool returned =
+          std::any_of(shape_source.returns.begin(), shape_source.returns.end(),
+                      [&](const at::Tensor& t) { return t.defined() && t.is_same(mine); });
+      if (returned) continue;
+      ReferenceOutput out;
+      out.name = input.path.substr(input.path.find('.') + 1);
+      out.argument_path = input.path;
+      if (!reference.error) out.witness = inputs.tensors.at(input.path);
+      if (has_wide) out.wide = wide_inputs->tensors.at(input.path);
+      reference.outputs.push_back(std::move(out));
+    }
+    for (ReferenceOutput& out : reference.outputs)
+      if (out.witness.defined()) out.witness_dense = to_dense_cpu(out.witness);
+  }
+  reference.milliseconds =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return reference;
+}
+
+}  // namespace opreplay

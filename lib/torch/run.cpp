@@ -1,0 +1,116 @@
+#include "lib/torch/run.h"
+
+#include <c10/core/GradMode.h>
+
+#include "opreplay/error.h"
+
+namespace opreplay {
+namespace {
+
+class RunSource : public ArgumentSource {
+ public:
+  RunSource(const RunInputs& inputs, const RunMode& mode, std::size_t call)
+      : inputs_(inputs), mode_(mode), call_(call) {}
+
+  at::Tensor tensor(const std::string& path, const TensorArg&) override {
+    return inputs_.tensors.at(input_path(call_, path));
+  }
+  c10::Scalar scalar(const c10::Scalar& value) override {
+    return mode_.scalar ? mode_.scalar(value) : value;
+  }
+  c10::ScalarType dtype(c10::ScalarType type) override {
+    if (!mode_.widen) return type;
+    if (c10::isFloatingType(type)) return *mode_.widen;
+    if (c10::isComplexType(type)) return c10::toComplexType(*mode_.widen);
+    return type;
+  }
+  c10::Device device() const override { return mode_.device; }
+
+ private:
+  const RunInputs& inputs_;
+  const RunMode& mode_;
+  std::size_t call_;
+};
+
+void flatten(const c10::IValue& value, std::vector<at::Tensor>& out) {
+  if (value.isTensor()) {
+    out.push_back(value.toTensor());
+  } else if (value.isTensorList()) {
+    for (const at::Tensor& tensor : value.toTensorVector()) out.push_back(tensor);
+  } else if (value.isNone()) {
+    out.emplace_back();
+  }
+  // Numbers a call returns (item, size queries) are not compared: no spec holds such a call.
+}
+
+std::map<std::string, std::vector<double>> number_arguments(const c10::FunctionSchema& schema,
+                                                            const torch::jit::Stack& stack) {
+  std::map<std::string, std::vector<double>> out;
+  for (std::size_t i = 0; i < stack.size(); ++i) {
+    const c10::IValue& value = stack[i];
+    std::vector<double> numbers;
+    if (value.isInt() || value.isDouble() || value.isBool()) {
+      numbers.push_back(value.toScalar().toDouble());
+    } else if (value.isIntList()) {
+      for (const std::int64_t n : value.toIntVector()) numbers.push_back(static_cast<double>(n));
+    } else if (value.isDoubleList()) {
+      numbers = value.toDoubleVector();
+    } else if (value.isBoolList()) {
+      for (const bool b : value.toBoolList()) numbers.push_back(b);
+    } else {
+      continue;
+    }
+    out.emplace(schema.arguments()[i].name(), std::move(numbers));
+  }
+  return out;
+}
+
+}  // namespace
+
+RunResult run_calls(const ReplayRequest& request, const std::vector<c10::OperatorHandle>& operators,
+                    RunInputs& inputs, const RunMode& mode, const BeforeLaunch& before_launch) {
+  // Forward replay builds no autograd graph; requires_grad is kept on the inputs because it alone
+  // can change the code path.
+  const c10::NoGradGuard no_grad;
+  RunResult result;
+  for (std::size_t c = 0; c < request.calls.size(); ++c) {
+    RunSource source(inputs, mode, c);
+    const c10::FunctionSchema& schema = operators[c].schema();
+    torch::jit::Stack stack = make_stack(schema, request.calls[c], source);
+    const bool last = c + 1 == request.calls.size();
+    if (last) {
+      result.scalars = number_arguments(schema, stack);
+      if (before_launch) before_launch();
+    }
+    call_boxed(operators[c], stack);
+    if (!last) continue;
+    for (const c10::IValue& value : stack) flatten(value, result.returns);
+    result.returns_list = stack.size() > 1 || (stack.size() == 1 && stack[0].isList());
+  }
+  return result;
+}
+
+std::vector<std::string> written_paths(const c10::FunctionSchema& schema, const InputImage& image,
+                                       std::size_t call) {
+  std::vector<std::string> out;
+  for (const c10::Argument& argument : schema.arguments()) {
+    if (!argument.alias_info() || !argument.alias_info()->isWrite()) continue;
+    const std::string path = input_path(call, argument.name());
+    for (const InputTensor& input : image.tensors())
+      if (input.path == path || input.path.starts_with(path + ".")) out.push_back(input.path);
+  }
+  return out;
+}
+
+at::Tensor to_dense_cpu(const at::Tensor& tensor) {
+  const at::Tensor plain = tensor.detach();
+  if (plain.is_cpu() || plain.is_contiguous())
+    return plain.cpu().contiguous().resolve_conj().resolve_neg();
+  std::int64_t reach = plain.numel() == 0 ? 0 : 1;
+  for (std::int64_t d = 0; d < plain.dim() && reach > 0; ++d)
+    reach += (plain.size(d) - 1) * plain.stride(d);
+  const at::Tensor flat = plain.as_strided({reach}, {1}, plain.storage_offset()).cpu();
+  return flat.as_strided(plain.sizes(), plain.strides(), 0).contiguous();
+}
+
+}  // namespace opreplay
