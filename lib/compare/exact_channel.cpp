@@ -1,6 +1,5 @@
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "lib/base/numeric.h"
 #include "lib/compare/channels.h"
@@ -8,8 +7,6 @@
 
 namespace opreplay {
 namespace {
-
-constexpr double k_infinity = std::numeric_limits<double>::infinity();
 
 bool same_class(double a, double b) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
@@ -46,7 +43,7 @@ void exact_channel(const Evidence& evidence, Result target, Result witness, Outp
     const bool hidden = !floating && expected && y == r && dtype != DType::boolean;
     const double error = hidden ? 1 : std::abs(y - r);
     tally.bad += error != 0;
-    tally.value(element, error, k_infinity, floating ? ulp(dtype, r) : 0);
+    tally.value(element, error, floating ? ulp(dtype, r) : 0);
   }
   tally.write(out, count, evidence.reference.sizes);
 }

@@ -28,6 +28,12 @@ void Tally::wrong_class(const Element& e) {
   keep(e, std::numeric_limits<double>::infinity(), true);
 }
 
+void Tally::keep_value(const Element& e, double error) {
+  const double ratio = e.bound > 0 ? error / e.bound : std::numeric_limits<double>::infinity();
+  worst_ratio_ = std::max(worst_ratio_, ratio);
+  keep(e, ratio, false);
+}
+
 void Tally::keep(const Element& e, double ratio, bool class_differs) {
   std::size_t at = kept_count_;
   while (at > 0) {
@@ -36,16 +42,18 @@ void Tally::keep(const Element& e, double ratio, bool class_differs) {
     if (!worse) break;
     --at;
   }
-  if (at == k_worst) return;
+  if (at < k_worst) insert(at, {e, ratio, class_differs});
+  // Where only class differences are kept, values are still followed for the worst ratio.
+  if (kept_count_ == k_worst)
+    floor_ = kept_.back().class_differs ? worst_ratio_ : kept_.back().ratio;
+}
+
+void Tally::insert(std::size_t at, const Kept& kept) {
   kept_count_ = std::min(kept_count_ + 1, k_worst);
   std::move_backward(kept_.begin() + static_cast<std::ptrdiff_t>(at),
                      kept_.begin() + static_cast<std::ptrdiff_t>(kept_count_) - 1,
                      kept_.begin() + static_cast<std::ptrdiff_t>(kept_count_));
-  kept_[at] = {e, ratio, class_differs};
-  if (kept_count_ == k_worst) {
-    const Kept& last = kept_.back();
-    floor_ = last.class_differs ? std::numeric_limits<double>::infinity() : last.ratio;
-  }
+  kept_[at] = kept;
 }
 
 void Tally::write(OutputComparison& out, std::size_t elements,

@@ -28,17 +28,18 @@ class Tally {
     nans_ += target != target;
   }
 
-  /// A finite element against a finite reference; `ratio` is error/bound, `spacing` the ulp at the
-  /// reference (0 where there is none).
-  void value(const Element& e, double error, double ratio, double spacing) {
-    if (e.target == 0 && e.reference == 0)
-      classes.signed_zero += std::signbit(e.target) != std::signbit(e.reference);
-    if (error == 0) return;
+  /// A finite element against a finite reference, `error` apart; `spacing` is the ulp at the
+  /// reference (0 where there is none). Divides only where a figure grows.
+  void value(const Element& e, double error, double spacing) {
+    if (error == 0) {
+      if (e.target == 0) classes.signed_zero += std::signbit(e.target) != std::signbit(e.reference);
+      return;
+    }
     max_abs_ = std::max(max_abs_, error);
-    if (e.reference != 0) max_rel_ = std::max(max_rel_, error / std::abs(e.reference));
-    if (spacing != 0) max_ulp_ = std::max(max_ulp_, error / spacing);
-    if (ratio > worst_ratio_) worst_ratio_ = ratio;
-    if (ratio > floor_) keep(e, ratio, false);
+    const double magnitude = std::abs(e.reference);
+    if (magnitude != 0 && error > max_rel_ * magnitude) max_rel_ = error / magnitude;
+    if (spacing != 0 && error > max_ulp_ * spacing) max_ulp_ = error / spacing;
+    if (error > floor_ * e.bound) keep_value(e, error);
   }
 
   /// An element whose class (NaN, +Inf, -Inf, finite) differs and must not.
@@ -59,7 +60,9 @@ class Tally {
   };
   static constexpr std::size_t k_worst = 5;
 
+  void keep_value(const Element& e, double error);
   void keep(const Element& e, double ratio, bool class_differs);
+  void insert(std::size_t at, const Kept& kept);
 
   std::int64_t zeros_ = 0, nans_ = 0;
   double max_abs_ = 0, max_rel_ = 0, max_ulp_ = 0, worst_ratio_ = 0;

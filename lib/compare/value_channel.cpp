@@ -103,9 +103,9 @@ class ValueChannel {
 
   void value(std::size_t i, double y, double r, bool rms) {
     const double error = std::abs(y - r), bound = allowed(r, bound_.tau[i]);
-    const double ratio = error / bound, spacing = spacing_.at(r);
-    tally_.value({i, y, r, bound}, error, ratio, spacing);
-    if (ratio > 1) [[unlikely]]
+    const double spacing = spacing_.at(r);
+    tally_.value({i, y, r, bound}, error, spacing);
+    if (error > bound) [[unlikely]]
       exceeded(i, error, r);
     if (rms) {
       ++rms_count_;
