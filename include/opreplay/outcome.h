@@ -96,6 +96,7 @@ struct Witness {
   bool ran = false;
   bool class_ok = true;
   bool value_ok = true;
+  bool alike = true;  ///< where both are wrong, the CPU gives what the target gives
 };
 
 /// How the worker's process ended, when it did not answer.
@@ -107,6 +108,12 @@ enum class Ending : std::uint8_t {
   lost,     ///< the launcher or the transport failed: infrastructure, not the device
 };
 std::string_view to_string(Ending ending);
+
+/// Notes that judging acts on: a note of an Outcome or OutputComparison that *begins* so. What
+/// follows is the reader's: "undefined by spec: argmax among ties".
+inline constexpr std::string_view k_note_device_lost = "device lost";
+inline constexpr std::string_view k_note_undefined = "undefined by spec";
+inline constexpr std::string_view k_note_suspect = "reference suspect";
 
 /// Everything known about one execution of one case.
 struct Outcome {

@@ -1,0 +1,124 @@
+// The worker library: the C entry points of lib/base/worker_abi.h over lib/torch.
+
+#include <ATen/Parallel.h>
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "lib/base/request.h"
+#include "lib/base/worker_abi.h"
+#include "lib/base/worker_protocol.h"
+#include "lib/torch/identity.h"
+#include "lib/torch/replay.h"
+
+namespace opreplay {
+namespace {
+
+/// What opreplay_worker_load learnt; read by the forked children.
+struct Loaded {
+  ReplayTarget target;
+  std::vector<std::string> libraries;
+};
+Loaded* g_loaded = nullptr;
+
+void load_library(const std::string& path) {
+  // Kept open for the life of the process: the library registers its kernels when it is loaded.
+  if (!dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL)) throw std::runtime_error(dlerror());
+}
+
+Loaded load(const std::string& config) {
+  Loaded loaded;
+  std::istringstream lines(config);
+  std::string device;
+  for (std::string line; std::getline(lines, line);) {
+    const auto equals = line.find('=');
+    if (equals == std::string::npos) throw std::runtime_error("no key=value line: " + line);
+    const std::string key = line.substr(0, equals), value = line.substr(equals + 1);
+    if (key == "device") {
+      device = value;
+    } else if (key == "library") {
+      loaded.libraries.push_back(value);
+    } else if (key == "max_bytes") {
+      loaded.target.max_bytes = std::stoll(value);
+    } else {
+      throw std::runtime_error("unknown key: " + key);
+    }
+  }
+  // Before any operator runs: children forked from a parent with a thread pool hang in it.
+  at::set_num_threads(1);
+  for (const std::string& library : loaded.libraries) load_library(library);
+  loaded.target.device = c10::Device(device);
+  return loaded;
+}
+
+class TorchHandler : public WorkerHandler {
+ public:
+  explicit TorchHandler(const Loaded& loaded) : loaded_(loaded) {}
+
+  std::vector<std::byte> handle(MessageKind kind, std::span<const std::byte> payload,
+                                Journal& journal) override {
+    switch (kind) {
+      case MessageKind::replay:
+        return encode(replay(decode_request(payload), loaded_.target, journal));
+      case MessageKind::identity:
+        return bytes(identity(loaded_.target.device));
+      case MessageKind::schemas:
+        return bytes(all_schemas());
+      case MessageKind::hello:
+      case MessageKind::run_graph:
+        break;
+    }
+    throw std::runtime_error("a request of unknown kind");
+  }
+
+ private:
+  static std::vector<std::byte> bytes(const std::string& text) {
+    const auto* data = reinterpret_cast<const std::byte*>(text.data());
+    return {data, data + text.size()};
+  }
+
+  const Loaded& loaded_;
+};
+
+}  // namespace
+}  // namespace opreplay
+
+extern "C" {
+
+__attribute__((visibility("default"))) int opreplay_worker_load(const char* config, char* error,
+                                                                std::size_t error_size) {
+  try {
+    opreplay::g_loaded = new opreplay::Loaded(opreplay::load(config));
+    return 0;
+  } catch (const std::exception& e) {
+    if (error_size > 0) {
+      std::strncpy(error, e.what(), error_size - 1);
+      error[error_size - 1] = '\0';
+    }
+    return 1;
+  }
+}
+
+__attribute__((visibility("default"))) int opreplay_worker_serve(int socket_fd, int journal_fd) {
+  using namespace opreplay;
+  void* page =
+      mmap(nullptr, sizeof(JournalPage), PROT_READ | PROT_WRITE, MAP_SHARED, journal_fd, 0);
+  if (page == MAP_FAILED || !g_loaded) return 71;
+  try {
+    TorchHandler handler(*g_loaded);
+    serve(socket_fd, Journal(static_cast<JournalPage*>(page)), handler);
+    return 0;
+  } catch (const std::exception& e) {
+    // To the captured output: the supervisor shows its tail.
+    const std::string text = std::string("opreplay worker: ") + e.what() + "\n";
+    (void)!write(STDERR_FILENO, text.data(), text.size());
+    return 70;
+  }
+}
+}

@@ -1,0 +1,150 @@
+#include "lib/plan/planner.h"
+
+#include <algorithm>
+
+#include "lib/plan/family.h"
+#include "lib/plan/filter.h"
+#include "opreplay/error.h"
+
+namespace opreplay {
+namespace {
+
+/// Families to vary, in their order. Throws on an unknown word.
+std::vector<const Family*> chosen_families(const std::vector<std::string>& words) {
+  std::vector<const Family*> out;
+  for (const std::string& word : words) {
+    if (word == "none") continue;
+    if (word == "all") {
+      for (const Family& family : families()) out.push_back(&family);
+    } else {
+      out.push_back(&find_family(word));
+    }
+  }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+/// Why a rule keeps a family away from its op; empty if it does not.
+std::string exclusion(const Rule* rule, std::string_view family) {
+  if (!rule) return {};
+  for (const std::string& entry : rule->not_covered) {
+    const auto colon = entry.find(':');
+    if (entry.substr(0, colon) != family) continue;
+    return colon == std::string::npos ? "excluded by its rule" : entry.substr(colon + 2);
+  }
+  return {};
+}
+
+/// The string alone gives other bytes than the spec does.
+bool needs_spec(const OpCall& call) {
+  bool needs = false;
+  for_each_tensor(call, [&](const std::string&, const TensorArg& tensor) {
+    needs |= tensor.values.has_value() || tensor.requires_grad || tensor.on_cpu;
+  });
+  return needs;
+}
+
+PlannedCase planned(const OpSpec& spec, const SpecCall& call, std::uint64_t seed) {
+  PlannedCase out;
+  out.c.calls = {call.call};
+  out.c.seed = seed;
+  out.count = call.count;
+  if (!call.at.empty()) out.module = call.at.front().module;
+  out.spec = spec.file.string();
+  out.scope = spec.scope;
+  out.needs_spec = needs_spec(call.call);
+  return out;
+}
+
+/// Takes one case of each queue in turn, so that a short budget already covers all families.
+std::vector<PlannedCase> interleave(std::vector<std::vector<PlannedCase>> queues) {
+  std::vector<PlannedCase> out;
+  for (std::size_t i = 0, left = 1; left > 0; ++i) {
+    left = 0;
+    for (auto& queue : queues) {
+      if (i >= queue.size()) continue;
+      out.push_back(std::move(queue[i]));
+      ++left;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Plan make_plan(const std::vector<OpSpec>& specs, const RuleSet& rules, const PlanOptions& options) {
+  const auto vary = chosen_families(options.vary);
+  const Filter filter(options.filter);
+  Plan plan;
+  std::vector<std::vector<PlannedCase>> varied(vary.size());
+  const auto keep = [&](PlannedCase c, std::vector<PlannedCase>& to) {
+    c.text = to_string(c.c);
+    if (filter.matches(c.text, id_text(case_id(c.c)))) to.push_back(std::move(c));
+  };
+
+  for (const OpSpec& spec : specs) {
+    const Schema schema = parse_schema(spec.schema);
+    const Rule* rule = rules.find(spec.op);
+    for (const SpecCall& call : spec.calls) {
+      keep(planned(spec, call, options.seed), plan.cases);
+      for (std::size_t f = 0; f < vary.size(); ++f) {
+        if (!exclusion(rule, vary[f]->name).empty()) continue;
+        for (const Variation& variation : vary[f]->list({call.call, schema, rule})) {
+          PlannedCase c = planned(spec, call, options.seed);
+          c.workload = false;
+          c.family = vary[f]->name;
+          c.c.variations = {variation};
+          keep(std::move(c), varied[f]);
+        }
+      }
+    }
+    for (const Family* family : vary) {
+      const std::string why = exclusion(rule, family->name);
+      if (!why.empty()) plan.not_covered.push_back({spec.op, std::string(family->name), why});
+    }
+  }
+  auto edges = interleave(std::move(varied));
+  std::move(edges.begin(), edges.end(), std::back_inserter(plan.cases));
+  return plan;
+}
+
+PlannedCase plan_case(Case c) {
+  PlannedCase out;
+  out.text = to_string(c);
+  out.workload = c.variations.empty();
+  if (!c.variations.empty()) out.family = c.variations.front().family;
+  out.c = std::move(c);
+  return out;
+}
+
+ReplayRequest resolve(const Case& c, const RuleSet& rules, const SchemaSource& schemas) {
+  if (c.calls.empty()) throw Error(ExitCode::invalid_input, "a case without a call");
+  if (!c.data.empty())
+    throw Error(ExitCode::invalid_input,
+                "data=" + c.data + ": no spec or run folder at hand that holds this data");
+  ReplayRequest request;
+  request.calls = c.calls;
+  request.phase = c.phase;
+  request.seed = c.seed;
+
+  OpCall& judged = request.calls.back();
+  const Schema* schema = schemas.find(judged.op);
+  if (!schema)
+    throw Error(ExitCode::invalid_input,
+                "unknown operator " + judged.op + ": nearest is " + schemas.nearest(judged.op));
+  const Rule* rule = rules.find(judged.op);
+  for (const Variation& variation : c.variations)
+    judged = find_family(variation.family).apply({judged, *schema, rule}, variation);
+  if (rule) request.oracle = rule->oracle;
+
+  for (OpCall& call : request.calls) {
+    const Rule* own = rules.find(call.op);
+    for_each_tensor(call, [&](const std::string& path, TensorArg& tensor) {
+      if (!tensor.values) tensor.values = resolve_values(own, call, path, tensor);
+    });
+  }
+  return request;
+}
+
+}  // namespace opreplay
