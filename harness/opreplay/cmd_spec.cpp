@@ -45,8 +45,7 @@ void show(const SpecOptions& options) {
   for (const OpSpec& spec : options.load()) {
     fmt::print("{}\n", spec.op);
     for (const SpecCall& call : spec.calls) {
-      fmt::print("  {} x{:<4} {}\n", id_text(call_id(call.call)), call.count,
-                 to_string(call.call));
+      fmt::print("  {} x{:<4} {}\n", id_text(call_id(call.call)), call.count, to_string(call.call));
       for (const CallSite& site : call.at)
         fmt::print("      at {}{}{}\n", site.module.empty() ? "the model" : site.module,
                    site.line.empty() ? "" : ", ", site.line);
