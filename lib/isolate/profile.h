@@ -16,7 +16,6 @@ struct Profile {
   std::vector<std::filesystem::path> libraries;  ///< dlopened in order, absolute
   bool fork = true;                              ///< workers may be forked after the libraries load
   double timeout_s = 60;                         ///< deadline of one case
-  bool global_symbols = true;                    ///< dlopen flags: RTLD_GLOBAL, else RTLD_LOCAL
   std::map<std::string, std::string> env;        ///< set in the launcher
   std::vector<std::string> unsupported_patterns;  ///< ECMAScript regexes over device messages
   std::vector<std::string> error_patterns;        ///< likewise: the runtime's own errors

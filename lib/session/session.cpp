@@ -6,20 +6,18 @@
 #include "lib/plan/planner.h"
 #include "lib/session/programs.h"
 #include "lib/session/repro.h"
+#include "lib/session/rules.h"
 #include "lib/spec/schema_table.h"
 
 namespace opreplay {
-namespace {
 
 namespace fs = std::filesystem;
 
-RuleSet load_rules(const std::vector<fs::path>& extra) {
+RuleSet load_rules(const std::vector<fs::path>& extra_folders) {
   std::vector<fs::path> folders = {data_folder() / "opspecs" / "rules"};
-  folders.insert(folders.end(), extra.begin(), extra.end());
+  folders.insert(folders.end(), extra_folders.begin(), extra_folders.end());
   return RuleSet::load(folders);
 }
-
-}  // namespace
 
 class Session::Impl {
  public:

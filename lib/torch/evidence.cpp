@@ -193,9 +193,10 @@ Evidence gather_evidence(const ReferenceJob& job, const Reference& reference, st
     for (const InputTensor& input : job.image.tensors()) {
       if (!input.path.starts_with(prefix)) continue;
       const at::Tensor wide = widened(job.image.storages()[input.storage].flat);
-      evidence.inputs.emplace(
-          input.path.substr(prefix.size()),
-          to_array(wide.as_strided(input.desc.sizes, input.desc.strides, input.desc.offset)));
+      Array array =
+          to_array(wide.as_strided(input.desc.sizes, input.desc.strides, input.desc.offset));
+      array.dtype = input.desc.dtype;
+      evidence.inputs.emplace(input.path.substr(prefix.size()), std::move(array));
     }
   }
   const Fp64Runner runner(job, reference, index);

@@ -213,4 +213,6 @@ TEST_CASE("values of a configuration are found by their whole key") {
   CHECK(config_value(config, "work").empty());
   CHECK(config_value(config, "ork").empty());
   CHECK(config_value("last=9", "last") == "9");
+  CHECK(config_of_worker("fork=1\n\ndevice=cpu\n") == "device=cpu\n");
+  CHECK(config_of_worker("fork=1\n").empty());
 }
