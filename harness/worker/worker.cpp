@@ -70,6 +70,7 @@ class TorchHandler : public WorkerHandler {
         return bytes(identity(loaded_.target.device));
       case MessageKind::schemas:
         return bytes(all_schemas());
+      case MessageKind::hello:
       case MessageKind::run_graph:
         break;
     }

@@ -40,7 +40,7 @@ auto members(T& t) {
 
 template <MaybeConst<Witness> T>
 auto members(T& t) {
-  return std::tie(t.ran, t.class_ok, t.value_ok);
+  return std::tie(t.ran, t.class_ok, t.value_ok, t.alike);
 }
 
 template <MaybeConst<Outcome> T>

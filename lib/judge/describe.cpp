@@ -81,9 +81,6 @@ std::string class_difference_text(const OutputComparison& output) {
 }
 
 std::string value_difference_text(const OutputComparison& output) {
-  if (output.bad == 0)
-    return fmt::format("root mean square of the error is {} times what rounding explains",
-                       number_text(output.rms_ratio.value_or(0)));
   std::string text =
       fmt::format("{} of {} elements outside the bound", output.bad, output.elements);
   if (!output.worst.empty()) text += " (" + element_text(output.worst.front(), true) + ")";

@@ -24,8 +24,8 @@ std::string element_text(const WorstElement& element, bool bound);
 /// "nan expected at 1 of 120 elements, got 0 (element ...)". Requires a class difference.
 std::string class_difference_text(const OutputComparison& output);
 
-/// "3 of 120 elements outside the bound (element ...), error/bound 17.2". Requires bad elements or
-/// a failed RMS channel.
+/// "3 of 120 elements outside the bound (element ...), error/bound 17.2". Requires bad
+/// elements.
 std::string value_difference_text(const OutputComparison& output);
 
 /// The raised exception's first line, where it was raised if that was not at launch.

@@ -14,8 +14,6 @@
 namespace opreplay {
 namespace {
 
-/// Above this the RMS channel has failed (docs/oracle.md, section 3).
-constexpr double k_rms_limit = 2;
 /// The worker's own failure, see WorkerHandler in lib/base/worker_protocol.h.
 constexpr int k_worker_failed = 70;
 
@@ -58,12 +56,15 @@ bool on_target_side(Stage s) { return s >= Stage::copy_in; }
 bool target_raised(const Facts& f) { return f.outcome.target.has_value(); }
 std::string target_text(const Facts& f) { return raised_text(*f.outcome.target); }
 
-/// The CPU refuses the call itself. "not implemented for 'Half'" in T is no refusal while the fp64
-/// run stands; without memory nothing was decided.
+/// A reference, of whatever precision, was there: the worker goes on to the target only then.
+bool reached_target(const Facts& f) { return on_target_side(f.outcome.stage); }
+
+/// The CPU refuses the call itself. "not implemented for 'Half'" in T is no refusal while a run in
+/// another precision stands; without memory nothing was decided.
 bool reference_rejects(const Facts& f) {
   const auto& in_dtype = f.outcome.reference;
   if (!in_dtype || says_out_of_memory(*in_dtype)) return false;
-  return f.outcome.reference64.has_value() || !says_not_implemented_for(*in_dtype);
+  return !says_not_implemented_for(*in_dtype) || !reached_target(f);
 }
 
 // --- before anything ran on the target ---------------------------------------------------------
@@ -80,8 +81,10 @@ bool is_infrastructure(const Facts& f) {
   if (o.ending != Ending::answered && o.stage == Stage::queued) return true;
   // The host was too slow or too small, not the target.
   if (o.ending == Ending::hung && o.stage == Stage::compare) return true;
-  return (o.reference && says_out_of_memory(*o.reference)) ||
-         (o.reference64 && says_out_of_memory(*o.reference64));
+  const auto not_the_calls_fault = [](const std::optional<Raised>& raised) {
+    return raised && (says_out_of_memory(*raised) || raised->stage == Stage::inputs);
+  };
+  return not_the_calls_fault(o.reference) || not_the_calls_fault(o.reference64);
 }
 std::string infrastructure_text(const Facts& f) {
   const Outcome& o = f.outcome;
@@ -100,9 +103,10 @@ std::string reference_crash_text(const Facts& f) {
   return "reference (CPU): " + ending_text(f.outcome);
 }
 
+/// A call meant to be rejected is judged only where the target got the chance to accept it.
 bool is_invalid(const Facts& f) {
-  return reference_rejects(f) && (target_raised(f) || !f.context.family_invalid ||
-                                  says_not_implemented_for(*f.outcome.reference));
+  return reference_rejects(f) &&
+         (target_raised(f) || !f.context.family_invalid || !reached_target(f));
 }
 std::string invalid_text(const Facts& f) {
   return "the CPU rejects the call: " + first_line(f.outcome.reference->message);
@@ -156,7 +160,7 @@ bool is_device_error(const Facts& f) {
 }
 
 bool is_accepted_invalid(const Facts& f) {
-  return f.context.family_invalid && reference_rejects(f);
+  return f.context.family_invalid && reference_rejects(f) && f.outcome.stage == Stage::done;
 }
 std::string accepted_invalid_text(const Facts& f) {
   return "the target accepts what the CPU rejects: " + first_line(f.outcome.reference->message);
@@ -229,13 +233,16 @@ std::string unwritten_text(const Facts& f) {
 // --- values ------------------------------------------------------------------------------------
 
 bool class_wrong(const Output& o) { return o.classes.nan + o.classes.inf > 0; }
-bool value_off(const Output& o) { return o.bad > 0 || o.rms_ratio.value_or(0) > k_rms_limit; }
+bool value_off(const Output& o) { return o.bad > 0; }
 bool value_wrong(const Output& o) { return value_off(o) && !o.within_downgrade; }
 bool any_class_wrong(const Facts& f) { return find_output(f, class_wrong) != nullptr; }
 bool any_value_wrong(const Facts& f) { return find_output(f, value_wrong) != nullptr; }
 
-/// "metadata" and the like name a model without comparing; without a model there is no evidence.
-bool is_undecided(const Output& o) { return !o.compared && o.model.empty(); }
+/// An output that nothing was said of. "none" is an output that an op leaves undefined; a model
+/// without a comparison says that metadata is all there is to compare.
+bool is_undecided(const Output& o) {
+  return !o.compared && o.model.empty() && o.shape_expected != "none";
+}
 
 bool is_no_rule(const Facts& f) { return !f.context.has_rule; }
 std::string no_rule_text(const Facts&) { return "no error model is known for this operator"; }

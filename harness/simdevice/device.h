@@ -1,0 +1,29 @@
+#pragma once
+/// The simulated device: torch's PrivateUse1 backend on host memory.
+/// This header is what its parts share; the flow of one call is in alias.h (honest) and hook.h
+/// (with faults), registration in registry.h.
+
+#include <ATen/core/Generator.h>
+#include <c10/core/Allocator.h>
+#include <c10/core/Device.h>
+
+namespace opreplay::sim {
+
+inline const c10::Device k_device{c10::DeviceType::PrivateUse1, 0};
+
+/// Device memory: host memory, 64-byte aligned, with `k_slack` spare bytes behind each block so
+/// that a fault may write past a tensor without breaking the process's heap.
+c10::Allocator* device_allocator();
+constexpr std::size_t k_slack = 256;
+
+/// Blocks until the device is idle: raises what a launch left behind (`throw: {sync: true}`,
+/// `poison`).
+void synchronize();
+
+/// The generator of `index`'s device; its numbers come from a CPU generator of its own.
+const at::Generator& default_generator();
+at::Generator new_generator();
+/// The CPU generator behind a device generator.
+at::Generator host_generator(const at::Generator& device_generator);
+
+}  // namespace opreplay::sim
