@@ -1,10 +1,10 @@
 #include "opreplay/session.h"
 
 #include "lib/base/case_parser.h"
+#include "lib/isolate/programs.h"
 #include "lib/isolate/supervisor.h"
 #include "lib/judge/judge.h"
 #include "lib/plan/planner.h"
-#include "lib/session/programs.h"
 #include "lib/session/repro.h"
 #include "lib/session/rules.h"
 #include "lib/spec/schema_table.h"
