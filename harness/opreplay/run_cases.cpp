@@ -44,8 +44,12 @@ std::string command_line() {
 }
 
 Environment environment_of(Session& session, const std::string& device) {
+  const Profile profile = load_profile(device);
   Environment environment = host_environment();
-  for (const auto& library : load_profile(device).libraries) add_library(environment, library);
+  for (const auto& library : profile.libraries) add_library(environment, library);
+  // The simulated device is another device with other faults.
+  if (const auto faults = profile.env.find("OPREPLAY_SIM_FILE"); faults != profile.env.end())
+    add_library(environment, faults->second);
   add_identity(environment, session.identity());
   return environment;
 }

@@ -304,11 +304,15 @@ std::string to_yaml(const OpSpec& spec) {
 
 std::string file_name(const OpSpec& spec) { return spec.op + ".yaml"; }
 
+void write_spec(const OpSpec& spec, const std::filesystem::path& file) {
+  write_file(file, to_yaml(spec));
+}
+
 void write_specs(const std::vector<OpSpec>& specs, const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) output_failed(folder, error.message());
-  for (const OpSpec& spec : specs) write_file(folder / file_name(spec), to_yaml(spec));
+  for (const OpSpec& spec : specs) write_spec(spec, folder / file_name(spec));
 }
 
 }  // namespace opreplay
