@@ -16,13 +16,6 @@
 #include <memory>
 #include <string>
 
-#ifndef CATCH_VERSION_MAJOR
-#ifndef CATCH_CONFIG_PREFIX_ALL
-// Catch2 v3 defines the version only in catch_version_macros.hpp; v2 always.
-#include <catch2/catch_version_macros.hpp>
-#endif
-#endif
-
 namespace opreplay::adapters {
 
 /// One session per device for the whole test program: workers stay warm between tests.
