@@ -28,9 +28,12 @@ std::uint64_t stream_key(std::uint64_t seed, std::string_view path);
 /// Writes the elements of `desc` into `storage` (at least storage_elements(desc) elements of
 /// desc.dtype). Elements the tensor does not reach (gaps between strides, before the offset) get
 /// other values of the same recipe, so that a target that ignores a stride or offset reads
-/// plausible wrong data. The values depend on the logical index only, not on strides. Values are
-/// rounded to the dtype (nearest even; integers saturate). Requires recipe kind != file. Throws
-/// Error{invalid_input} when literal data has the wrong length.
+/// plausible wrong data. The values depend on the logical index only, not on strides; where
+/// elements share storage it holds the value of one of them, places last. Values are rounded to the
+/// dtype (nearest even; integers saturate): uniform may reach `high` so; a distribution never gives
+/// infinity, min and max hold after rounding too. Complex tensors are two components per element;
+/// a constant or place is real. Requires recipe kind != file. Throws Error{invalid_input} when
+/// literal data has the wrong length or a place lies outside the tensor.
 void fill(const Values& recipe, const TensorDesc& desc, std::uint64_t key,
           std::span<std::byte> storage);
 

@@ -240,8 +240,11 @@ class Replay {
     if (expected.witness.defined() && !bound.exact) {
       const OutputComparison cpu = compare(evidence, bound, {witness}, {witness});
       outcome_.witness.ran = true;
-      outcome_.witness.class_ok &= cpu.classes.nan == 0 && cpu.classes.inf == 0;
+      const bool class_ok = cpu.classes.nan == 0 && cpu.classes.inf == 0;
+      outcome_.witness.class_ok &= class_ok;
       outcome_.witness.value_ok &= cpu.bad == 0;
+      if (!class_ok || cpu.bad > 0)
+        outcome_.witness.alike &= std::ranges::equal(bytes_of(device_.outputs_dense[i]), witness);
     }
     values.name = out.name;
     values.shape_expected = out.shape_expected;

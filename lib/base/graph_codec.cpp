@@ -1,0 +1,77 @@
+#include "lib/base/call_codec.h"
+#include "lib/base/graph.h"
+
+namespace opreplay {
+
+template <MaybeConst<GraphValue> T>
+auto members(T& t) {
+  return std::tie(t.name, t.kind, t.desc, t.requires_grad, t.symbolic, t.device, t.hint, t.problem);
+}
+
+template <MaybeConst<StoredBytes> T>
+auto members(T& t) {
+  return std::tie(t.offset, t.size);
+}
+
+template <MaybeConst<GraphInput> T>
+auto members(T& t) {
+  return std::tie(t.kind, t.target, t.value, t.stored, t.desc, t.requires_grad, t.problem);
+}
+
+template <MaybeConst<GraphOutput> T>
+auto members(T& t) {
+  return std::tie(t.kind, t.value, t.target);
+}
+
+// Graphs and nodes hold each other.
+template <MaybeConst<Graph> T>
+auto members(T& t) {
+  return std::tie(t.values, t.inputs, t.nodes, t.outputs, t.sample_inputs);
+}
+
+template <MaybeConst<GraphNode> T>
+auto members(T& t) {
+  return std::tie(t.target, t.op, t.args, t.outputs, t.module, t.line, t.problem, t.graphs);
+}
+
+namespace {
+
+/// Refs are indices the interpreter uses unchecked, so they are checked here, once.
+void check_refs(const Value& value, std::size_t values) {
+  if (const auto* ref = value.get<Ref>()) {
+    if (ref->index < 0 || static_cast<std::size_t>(ref->index) >= values)
+      throw Error(ExitCode::internal,
+                  "malformed worker message: a graph names no value of its own");
+  } else if (const auto* list = value.get<List>()) {
+    for (const Value& item : *list) check_refs(item, values);
+  }
+}
+
+void check_refs(const Graph& graph) {
+  const std::size_t n = graph.values.size();
+  for (const GraphInput& input : graph.inputs) check_refs(input.value, n);
+  for (const GraphOutput& output : graph.outputs) check_refs(output.value, n);
+  for (const GraphNode& node : graph.nodes) {
+    for (const Arg& arg : node.args) check_refs(arg.value, n);
+    for (const Value& output : node.outputs) check_refs(output, n);
+    for (const Graph& inner : node.graphs) check_refs(inner);
+  }
+}
+
+}  // namespace
+
+std::vector<std::byte> encode(const Graph& graph) {
+  Encoder encoder;
+  encoder.put(graph);
+  return encoder.take();
+}
+
+Graph decode_graph(std::span<const std::byte> bytes) {
+  Decoder decoder(bytes);
+  auto graph = decoder.get<Graph>();
+  decoder.expect_end();
+  check_refs(graph);
+  return graph;
+}
+
+}  // namespace opreplay
