@@ -11,10 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/graph_run.h"
 #include "lib/base/request.h"
 #include "lib/base/worker_abi.h"
 #include "lib/base/worker_protocol.h"
 #include "lib/torch/identity.h"
+#include "lib/torch/interpreter.h"
 #include "lib/torch/replay.h"
 #include "opreplay/error.h"
 
@@ -71,8 +73,9 @@ class TorchHandler : public WorkerHandler {
         return bytes(identity(loaded_.target.device));
       case MessageKind::schemas:
         return bytes(all_schemas());
-      case MessageKind::hello:
       case MessageKind::run_graph:
+        return encode(run_graph(decode_graph_run_request(payload)));
+      case MessageKind::hello:
         break;
     }
     throw std::runtime_error("a request of unknown kind");
