@@ -3,8 +3,10 @@
 find_program(CCACHE ccache)
 find_program(MOLD mold)
 
-# opreplay_compile_options(target): C++20, position independent, warnings in developer mode.
+# opreplay_compile_options(target [UNINSTRUMENTED]): C++20, position independent, warnings in
+# developer mode. UNINSTRUMENTED keeps the sanitizers out of the target's own code.
 function(opreplay_compile_options target)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "UNINSTRUMENTED" "" "")
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES
     CXX_EXTENSIONS OFF
@@ -23,7 +25,7 @@ function(opreplay_compile_options target)
       target_compile_options(${target} PRIVATE -Wno-restrict)
     endif()
   endif()
-  if(OPREPLAY_SANITIZE)
+  if(OPREPLAY_SANITIZE AND NOT ARG_UNINSTRUMENTED)
     target_compile_options(${target} PRIVATE -fsanitize=address,undefined -fno-omit-frame-pointer
                                              -fno-sanitize-recover=undefined)
     target_link_options(${target} PUBLIC -fsanitize=address,undefined)
