@@ -12,7 +12,7 @@ readonly torch_version=2.13.0
 readonly venv=build/venv
 readonly packages=(
   g++ clang cmake ninja-build ccache mold git
-  libyaml-cpp-dev libfmt-dev nlohmann-json3-dev libcli11-dev libxxhash-dev libarchive-dev
+  libyaml-cpp-dev libfmt-dev nlohmann-json3-dev libcli11-dev libxxhash-dev
   libpugixml-dev libssl-dev
   catch2 libbenchmark-dev librapidcheck-dev
   clang-format clang-tidy

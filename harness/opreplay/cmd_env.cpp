@@ -6,8 +6,8 @@
 #include "lib/ledger/environment.h"
 #include "opreplay/session.h"
 
-// opreplay env: what results would be bound to; --devices: which profiles there are and why one does
-// not load.
+// opreplay env: what results would be bound to; --devices: which profiles there are and why one
+// does not load.
 
 namespace opreplay::command {
 namespace {
@@ -46,8 +46,7 @@ void show_environment(const std::string& device) {
 }  // namespace
 
 void add_env(CLI::App& app, ExitCode&) {
-  CLI::App* command =
-      app.add_subcommand("env", "the environment results are bound to, and its id");
+  CLI::App* command = app.add_subcommand("env", "the environment results are bound to, and its id");
   auto options = std::make_shared<EnvOptions>();
   command->add_option("--device", options->device, "include this device's libraries and identity");
   command->add_flag("--devices", options->devices,

@@ -9,8 +9,6 @@
 namespace opreplay::command {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct SpecOptions {
   std::vector<std::string> paths;
   std::string max_bytes = "4G";
@@ -45,8 +43,7 @@ void show(const SpecOptions& options) {
   for (const OpSpec& spec : options.load()) {
     fmt::print("{}\n", spec.op);
     for (const SpecCall& call : spec.calls) {
-      fmt::print("  {} x{:<4} {}\n", id_text(call_id(call.call)), call.count,
-                 to_string(call.call));
+      fmt::print("  {} x{:<4} {}\n", id_text(call_id(call.call)), call.count, to_string(call.call));
       for (const CallSite& site : call.at)
         fmt::print("      at {}{}{}\n", site.module.empty() ? "the model" : site.module,
                    site.line.empty() ? "" : ", ", site.line);
@@ -56,10 +53,8 @@ void show(const SpecOptions& options) {
 
 void format(const SpecOptions& options) {
   for (const OpSpec& spec : options.load()) {
-    const fs::path file = spec.file;
-    OpSpec renamed = spec;
-    write_spec(renamed, file);
-    fmt::print("{}\n", file.string());
+    write_spec(spec, spec.file);
+    fmt::print("{}\n", spec.file.string());
   }
 }
 

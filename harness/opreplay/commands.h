@@ -1,6 +1,6 @@
 #pragma once
-/// The subcommands of `opreplay`, one .cpp each. Each adds itself to the app and, when chosen, leaves
-/// its exit code behind; Errors go up to main.
+/// The subcommands of `opreplay`, one .cpp each. Each adds itself to the app and, when chosen,
+/// leaves its exit code behind; Errors go up to main.
 
 #include <CLI/CLI.hpp>
 

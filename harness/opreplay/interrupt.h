@@ -3,7 +3,8 @@
 
 namespace opreplay::command {
 
-/// While it lives, SIGINT, SIGTERM and SIGHUP set the flag; a second SIGINT ends the process as usual.
+/// While it lives, SIGINT, SIGTERM and SIGHUP set the flag; a second SIGINT ends the process as
+/// usual.
 class InterruptGuard {
  public:
   InterruptGuard();

@@ -10,7 +10,8 @@
 namespace {
 
 constexpr const char* k_about =
-    "opreplay: replays the operator calls a PyTorch model makes on the CPU and on a target device,\n"
+    "opreplay: replays the operator calls a PyTorch model makes on the CPU and on a target "
+    "device,\n"
     "compares, and says for each: pass, substitute, blocked or pending.";
 
 constexpr const char* k_footer =

@@ -25,16 +25,18 @@ SessionOptions RunOptions::session(const std::string& chosen_device) const {
 }
 
 void add_run_options(CLI::App& command, RunOptions& options) {
-  command.add_option("--device", options.device,
-                     "NAME[:INDEX] of a profile, or sim[:FAULTS.yaml]; default: the only "
-                     "accelerator found")
+  command
+      .add_option("--device", options.device,
+                  "NAME[:INDEX] of a profile, or sim[:FAULTS.yaml]; default: the only "
+                  "accelerator found")
       ->type_name("DEVICE");
   command.add_option("--vary", options.vary, "variation families: all, none" + family_names())
       ->delimiter(',')
       ->type_name("FAMILIES")
       ->capture_default_str();
-  command.add_option("-k", options.filter,
-                     "run only cases that match: words joined by and, or, not, ( ); id:HEX")
+  command
+      .add_option("-k", options.filter,
+                  "run only cases that match: words joined by and, or, not, ( ); id:HEX")
       ->type_name("EXPR");
   command.add_option("--seed", options.seed, "seed of the input values")->capture_default_str();
   command.add_flag("-x,--exit-first", options.exit_first, "stop after the first blocked case");
@@ -50,13 +52,15 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   command.add_option("--allow", options.allow, "statuses that do not fail: pending,substitute")
       ->delimiter(',')
       ->type_name("STATUSES");
-  command.add_option("--report", options.reports,
-                     "also write a report: junit:FILE.xml or md:FILE.md; repeatable")
+  command
+      .add_option("--report", options.reports,
+                  "also write a report: junit:FILE.xml or md:FILE.md; repeatable")
       ->type_name("REPORT");
-  command.add_option("--rules", options.rules, "folder of rules beside the shipped ones; repeatable")
+  command
+      .add_option("--rules", options.rules, "folder of rules beside the shipped ones; repeatable")
       ->type_name("DIR");
-  command.add_option("-o,--output", options.folder,
-                     "run folder; default: a new one in opreplay-runs/")
+  command
+      .add_option("-o,--output", options.folder, "run folder; default: a new one in opreplay-runs/")
       ->type_name("RUN");
   command.add_option("--color", options.color, "colours on the console")
       ->check(CLI::IsMember({"auto", "always", "never"}))
@@ -84,10 +88,11 @@ std::string choose_device(const std::string& given) {
   }
   if (usable.size() == 1) return usable.front();
   const std::string found = usable.empty() ? "no accelerator found" : "several accelerators found";
-  throw Error(ExitCode::device_missing,
-              found + " (profiles: " + known +
-                  "); name one with --device, or try --device sim; `opreplay env --devices` says why "
-                  "a profile does not load");
+  throw Error(
+      ExitCode::device_missing,
+      found + " (profiles: " + known +
+          "); name one with --device, or try --device sim; `opreplay env --devices` says why "
+          "a profile does not load");
 }
 
 std::int64_t parse_bytes(const std::string& text) {

@@ -86,8 +86,7 @@ std::string read_config(int fd) {
 
 ServeFunction load_worker_library(const std::string& config) {
   const std::string path = config_value(config, "worker");
-  const int scope = config_value(config, "rtld") == "local" ? RTLD_LOCAL : RTLD_GLOBAL;
-  void* library = dlopen(path.c_str(), RTLD_NOW | scope);
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr)
     throw Error(ExitCode::device_missing,
                 std::string("the worker library does not load: ") + dlerror());
@@ -101,7 +100,7 @@ ServeFunction load_worker_library(const std::string& config) {
       reinterpret_cast<decltype(&opreplay_worker_load)>(entry("opreplay_worker_load"));
   const auto serve = reinterpret_cast<ServeFunction>(entry("opreplay_worker_serve"));
   char text[k_control_text_bytes] = "";
-  if (load(config.c_str(), text, sizeof text) != 0)
+  if (load(config_of_worker(config).c_str(), text, sizeof text) != 0)
     throw Error(ExitCode::device_missing, *text != '\0' ? text : "the worker library gave no text");
   return serve;
 }

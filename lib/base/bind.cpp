@@ -157,10 +157,10 @@ class Binder {
                        i);
     } else {
       named_ = true;
-      const SchemaArg* found = schema_.find(arg.name);
+      const auto found = slot_of(arg.name);
       if (!found)
         return problem("has no argument " + excerpt(arg.name) + nearest_argument(arg.name), i);
-      slot = static_cast<std::size_t>(found - schema_.args.data());
+      slot = *found;
     }
     const SchemaArg& expected = schema_.args[slot];
     if (given_[slot]) return problem("argument '" + expected.name + "' is given twice", i);
@@ -171,6 +171,18 @@ class Binder {
                      i);
     given_[slot] = std::move(arg.value);
     return std::nullopt;
+  }
+
+  /// The argument called `name`. static_runtime::clamp_nan_to_num has two of the same name: the
+  /// first that is still free is meant, so that bound calls bind again.
+  std::optional<std::size_t> slot_of(const std::string& name) const {
+    std::optional<std::size_t> taken;
+    for (std::size_t slot = 0; slot < given_.size(); ++slot) {
+      if (schema_.args[slot].name != name) continue;
+      if (!given_[slot]) return slot;
+      taken = slot;
+    }
+    return taken;
   }
 
   std::string nearest_argument(const std::string& word) const {

@@ -241,9 +241,9 @@ class Generator {
         // The unit rounds normal numbers as IEEE says; it may flush the others to zero.
         if (magnitude >= 0x1p-126 || magnitude == 0) {
           const auto narrow = static_cast<float>(values[i]);
-          std::memcpy(out.data() + i * size, &narrow, size);
+          std::memcpy(out.data() + i * sizeof narrow, &narrow, sizeof narrow);
         } else {
-          store_element(dtype_, values[i], out.data() + i * size);
+          store_element(dtype_, values[i], out.data() + i * sizeof(float));
         }
       }
       return;

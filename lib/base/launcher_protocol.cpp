@@ -113,4 +113,9 @@ std::string config_value(std::string_view config, std::string_view key) {
   return {};
 }
 
+std::string config_of_worker(std::string_view config) {
+  const std::size_t gap = config.find("\n\n");
+  return gap == std::string_view::npos ? std::string() : std::string(config.substr(gap + 2));
+}
+
 }  // namespace opreplay

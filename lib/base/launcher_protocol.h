@@ -15,8 +15,8 @@
 namespace opreplay {
 
 /// Where the launcher finds what its supervisor gives it. The configuration is a file of lines
-/// "key=value": worker=PATH, fork=0|1, rtld=global|local for the launcher, the rest for
-/// opreplay_worker_load.
+/// "key=value": worker=PATH and fork=0|1 for the launcher itself, an empty line, then what
+/// opreplay_worker_load is given (worker_abi.h).
 inline constexpr int k_control_fd = 3;
 inline constexpr int k_config_fd = 4;
 /// Where a worker process that is executed anew finds its ends; its configuration as above.
@@ -60,5 +60,7 @@ Received receive_control(int fd, Waiting waiting, ControlMessage& message,
 
 /// Value of the first line "key=..." of a configuration; empty if there is none.
 std::string config_value(std::string_view config, std::string_view key);
+/// What follows the first empty line; empty if there is none.
+std::string config_of_worker(std::string_view config);
 
 }  // namespace opreplay

@@ -30,9 +30,6 @@ inline PhiloxBlock philox_block(std::uint64_t key, std::uint64_t low, std::uint6
   return {{x0, x1, x2, x3}};
 }
 
-constexpr int k_octaves = 31, k_points = 128, k_fraction_bits = 24;
-constexpr double k_unit = 0x1p-46;
-
 /// Standard normal quantile of the upper tail probability 2^-32 (mpmath, 40 digits:
 /// 6.23026013798904302...).
 constexpr double k_outermost = 6.230260137989043;
@@ -137,20 +134,6 @@ NormalTable::NormalTable() {
     }
   }
   quantiles_.back() = 0;  // the median
-}
-
-double NormalTable::operator()(std::uint64_t word) const {
-  const bool negative = (word >> 63) != 0;
-  // 63 bits of tail probability in units of 2^-64; the innermost octave has its top bit set.
-  const std::uint64_t tail = std::max(word << 1, std::uint64_t{1} << 33);
-  const int leading = std::countl_zero(tail);
-  const std::uint64_t below = tail << leading << 1;  // what follows the leading one
-  const auto index = static_cast<std::size_t>(k_octaves - 1 - leading) * k_points + (below >> 57);
-  const auto fraction =
-      static_cast<std::int64_t>((below >> (57 - k_fraction_bits)) & ((1 << k_fraction_bits) - 1));
-  const std::int64_t from = quantiles_[index], step = quantiles_[index + 1] - from;
-  const std::int64_t fixed = from + ((step * fraction) >> k_fraction_bits);
-  return static_cast<double>(negative ? -fixed : fixed) * k_unit;
 }
 
 }  // namespace opreplay

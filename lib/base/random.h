@@ -2,6 +2,9 @@
 /// The random bits behind fill.h: random access into 64-bit streams, and the standard normal.
 /// Every operation is exact or correctly rounded, so the bytes are the same everywhere.
 
+#include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -39,8 +42,25 @@ class NormalTable {
   double operator()(std::uint64_t word) const;
 
  private:
+  static constexpr int k_octaves = 31, k_points = 128, k_fraction_bits = 24;
+  static constexpr double k_unit = 0x1p-46;
+
   NormalTable();
   std::vector<std::int64_t> quantiles_;  ///< in units of 2^-46, by growing tail probability
 };
+
+inline double NormalTable::operator()(std::uint64_t word) const {
+  const bool negative = (word >> 63) != 0;
+  // 63 bits of tail probability in units of 2^-64; the innermost octave has its top bit set.
+  const std::uint64_t tail = std::max(word << 1, std::uint64_t{1} << 33);
+  const int leading = std::countl_zero(tail);
+  const std::uint64_t below = tail << leading << 1;  // what follows the leading one
+  const auto index = static_cast<std::size_t>(k_octaves - 1 - leading) * k_points + (below >> 57);
+  const auto fraction =
+      static_cast<std::int64_t>((below >> (57 - k_fraction_bits)) & ((1 << k_fraction_bits) - 1));
+  const std::int64_t from = quantiles_[index], step = quantiles_[index + 1] - from;
+  const std::int64_t fixed = from + ((step * fraction) >> k_fraction_bits);
+  return static_cast<double>(negative ? -fixed : fixed) * k_unit;
+}
 
 }  // namespace opreplay

@@ -7,9 +7,8 @@
 extern "C" {
 
 /// Loads the device's libraries and notes the target. `config` is lines of "key=value":
-/// device=privateuseone:0, library=/path (repeated, in order), rtld=global|local (for these),
-/// max_bytes=N; lines with other keys are the launcher's own. Touches no device and starts no
-/// thread. Returns 0, or 1 with a text in `error`.
+/// device=privateuseone:0, library=/path (repeated, in order), max_bytes=N. Touches no device and
+/// starts no thread. Returns 0, or 1 with a text in `error`.
 [[gnu::visibility("default")]] int opreplay_worker_load(const char* config, char* error,
                                                         std::size_t error_size);
 

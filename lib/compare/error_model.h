@@ -20,6 +20,7 @@ namespace opreplay {
 struct Array {
   std::vector<std::int64_t> sizes;
   std::vector<double> data;
+  DType dtype = DType::f64;  ///< before widening: tells a bool mask from an additive one
 };
 
 /// What the reference side knows about one output.
@@ -36,7 +37,8 @@ struct Evidence {
   std::map<std::string, std::string> attributes;
 
   /// For models with needs.terms; as many elements as the reference. Per output element: S = sum of
-  /// |terms|, sum of terms^2 (q = its root), and K, the number of terms (bias counted).
+  /// |terms|, sum of terms^2 (q = its root), and K, the number of terms (bias counted): what the op
+  /// itself gives on |x|, x^2 and 1. A mean gives them divided by K; the model needs inputs then.
   std::vector<double> sum_abs, sum_squares, count;
   /// For models with needs.condition: cond_f = |r| + sum_i |x_i * df/dx_i|; and sum_i |x_i|.
   std::vector<double> condition, magnitude;
@@ -59,6 +61,9 @@ struct Bound {
   /// empty.
   std::vector<double> tau_wider;
   std::string note_wider;
+  /// A reduction: where data or partial sums are not finite, the class of the CPU's result in T is
+  /// accepted beside that of the rounded reference.
+  bool reduction = false;
   /// RMS channel (accumulate, N >= 64, unbiased data): the per-element scale of the error; the root
   /// mean square of max(0, err - half ulp)/scale must be <= rms_limit.
   std::vector<double> rms_scale;

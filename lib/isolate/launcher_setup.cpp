@@ -42,7 +42,7 @@ LauncherSetup make_launcher_setup(const Profile& profile, const SupervisorOption
   setup.program = options.launcher;
   add_line(setup.config, "worker", options.worker.string());
   add_line(setup.config, "fork", profile.fork ? "1" : "0");
-  add_line(setup.config, "rtld", profile.global_symbols ? "global" : "local");
+  setup.config += '\n';
   add_line(setup.config, "device", profile.torch_device);
   for (const auto& library : profile.libraries) add_line(setup.config, "library", library.string());
   add_line(setup.config, "max_bytes", std::to_string(options.max_bytes));

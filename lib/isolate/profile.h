@@ -1,6 +1,6 @@
 #pragma once
 /// A target profile (harness/devices/NAME.yaml): which libraries make the device, how to talk to
-/// it.
+/// it. Keys of the file: docs/isolation.md, "Profiles".
 
 #include <filesystem>
 #include <map>
@@ -16,7 +16,6 @@ struct Profile {
   std::vector<std::filesystem::path> libraries;  ///< dlopened in order, absolute
   bool fork = true;                              ///< workers may be forked after the libraries load
   double timeout_s = 60;                         ///< deadline of one case
-  bool global_symbols = true;                    ///< dlopen flags: RTLD_GLOBAL, else RTLD_LOCAL
   std::map<std::string, std::string> env;        ///< set in the launcher
   std::vector<std::string> unsupported_patterns;  ///< ECMAScript regexes over device messages
   std::vector<std::string> error_patterns;        ///< likewise: the runtime's own errors
@@ -24,7 +23,8 @@ struct Profile {
 };
 
 /// Reads "NAME[:INDEX]" or "sim[:FILE.yaml]". Throws Error{device_missing} for an unknown profile
-/// or missing library, Error{invalid_input} for a broken profile or fault file.
+/// or missing library, Error{invalid_input} for a broken profile or missing fault file,
+/// Error{usage} for an index that is none.
 Profile load_profile(const std::string& device);
 
 /// Names of the profiles found, in order.

@@ -188,14 +188,16 @@ Evidence gather_evidence(const ReferenceJob& job, const Reference& reference, st
   evidence.scalars = reference.scalars;
   if (!is_floating(evidence.dtype) || job.exact) return evidence;
 
-  if (job.model->needs.inputs) {
+  // A mean's terms do not tell how many there are: its model counts the inputs.
+  if (job.model->needs.inputs || evidence.attributes.contains("mean")) {
     const std::string prefix = input_path(job.request.calls.size() - 1, "");
     for (const InputTensor& input : job.image.tensors()) {
       if (!input.path.starts_with(prefix)) continue;
       const at::Tensor wide = widened(job.image.storages()[input.storage].flat);
-      evidence.inputs.emplace(
-          input.path.substr(prefix.size()),
-          to_array(wide.as_strided(input.desc.sizes, input.desc.strides, input.desc.offset)));
+      Array array =
+          to_array(wide.as_strided(input.desc.sizes, input.desc.strides, input.desc.offset));
+      array.dtype = input.desc.dtype;
+      evidence.inputs.emplace(input.path.substr(prefix.size()), std::move(array));
     }
   }
   const Fp64Runner runner(job, reference, index);

@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <chrono>
+#include <ctime>
 
 #include "lib/base/fill.h"
 
@@ -12,10 +12,9 @@ TEST_CASE("a normal f32 fill makes 30 million elements a second") {
   std::vector<std::byte> storage(static_cast<std::size_t>(count) * 4);
   double best = 1e9;
   for (int run = 0; run < 5; ++run) {
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();  // processor time: other programs do not count
     fill(Values{}, desc, 1, storage);
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    best = std::min(best, took.count());
+    best = std::min(best, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
   }
   const double rate = static_cast<double>(count) / best / 1e6;
   WARN("normal f32: " << rate << " M elements/s");

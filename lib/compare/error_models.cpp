@@ -1,0 +1,76 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "lib/base/numeric.h"
+#include "lib/compare/model_support.h"
+#include "lib/compare/models.h"
+
+namespace opreplay {
+namespace {
+
+// A term without a value (0 * inf, a derivative at a pole) bounds nothing and adds nothing. No
+// bound is infinite: it would make the spacing at |r| + tau meaningless. A reference that was
+// computed in T, or in f64 for f64, errs as much as the target may and has been rounded once more;
+// what is correctly rounded on both sides (tau 0) stays exact.
+void finish(const Evidence& evidence, std::vector<double>& tau) {
+  const DType dtype = component_type(evidence.dtype);
+  const bool no_better = dtype == DType::f64 || evidence.same_precision;
+  const std::vector<double>& reference = evidence.reference.data;
+  for (std::size_t i = 0; i < tau.size(); ++i) {
+    if (!std::isfinite(reference[i]) || std::isnan(tau[i])) tau[i] = 0;
+    if (no_better && tau[i] != 0) tau[i] = 2 * tau[i] + ulp(dtype, reference[i]);
+    tau[i] = std::min(tau[i], std::numeric_limits<double>::max() / 4);
+  }
+}
+
+Bound exact_bound(const Evidence&) {
+  Bound bound;
+  bound.exact = true;
+  return bound;
+}
+
+/// What holds for every model, around its own formula.
+template <Bound (*Formula)(const Evidence&)>
+Bound checked(const Evidence& given) {
+  if (!is_floating(component_type(given.dtype))) return exact_bound(given);
+  Bound bound = Formula(given);
+  finish(given, bound.tau);
+  finish(given, bound.tau_wider);
+  for (Bound::Downgrade& lower : bound.downgrades) finish(given, lower.tau);
+  return bound;
+}
+
+constexpr Needs k_nothing{};
+constexpr Needs k_terms{.terms = true};
+constexpr Needs k_condition{.condition = true};
+constexpr Needs k_inputs{.inputs = true};
+
+constexpr std::array k_models = {
+    ErrorModel{"exact_copy", k_nothing, exact_bound},
+    ErrorModel{"exact_int", k_nothing, exact_bound},
+    ErrorModel{"elementwise", k_condition, checked<elementwise_bound>},
+    ErrorModel{"silu", k_condition, checked<elementwise_bound>},
+    ErrorModel{"sin_cos", k_condition, checked<sin_cos_bound>},
+    ErrorModel{"gelu", k_condition, checked<gelu_bound>},
+    ErrorModel{"accumulate", k_terms, checked<accumulate_bound>},
+    ErrorModel{"softmax", k_inputs, checked<softmax_bound>},
+    ErrorModel{"log_softmax", k_inputs, checked<log_softmax_bound>},
+    ErrorModel{"normalize", k_inputs, checked<normalize_bound>},
+    ErrorModel{"batch_eval", k_inputs, checked<batch_eval_bound>},
+    ErrorModel{"rms_norm", k_nothing, checked<rms_norm_bound>},
+    ErrorModel{"attention", k_inputs, checked<attention_bound>},
+};
+
+}  // namespace
+
+std::span<const ErrorModel> error_models() { return k_models; }
+
+const ErrorModel* find_error_model(std::string_view name) {
+  const auto found = std::find_if(k_models.begin(), k_models.end(),
+                                  [name](const ErrorModel& model) { return model.name == name; });
+  return found == k_models.end() ? nullptr : &*found;
+}
+
+}  // namespace opreplay

@@ -1,0 +1,21 @@
+#pragma once
+/// The bound function of every error model; error_models.cpp lists them. Each is called with a
+/// floating dtype only, may leave NaN where a term has no value, and states the bound of a
+/// reference that is better than T: error_models.cpp sees to the rest.
+
+#include "lib/compare/error_model.h"
+
+namespace opreplay {
+
+Bound elementwise_bound(const Evidence& evidence);
+Bound sin_cos_bound(const Evidence& evidence);
+Bound gelu_bound(const Evidence& evidence);
+Bound accumulate_bound(const Evidence& evidence);
+Bound softmax_bound(const Evidence& evidence);
+Bound log_softmax_bound(const Evidence& evidence);
+Bound normalize_bound(const Evidence& evidence);
+Bound batch_eval_bound(const Evidence& evidence);
+Bound rms_norm_bound(const Evidence& evidence);
+Bound attention_bound(const Evidence& evidence);
+
+}  // namespace opreplay

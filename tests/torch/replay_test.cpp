@@ -1,0 +1,123 @@
+#include "lib/torch/replay.h"
+
+#include <catch2/catch.hpp>
+
+#include "lib/base/case_parser.h"
+#include "lib/spec/schema_table.h"
+
+// One case through lib/torch in this process, with the CPU as target: every channel must agree with
+// itself, and what the reference side gathers must be right.
+
+using namespace opreplay;
+
+namespace {
+
+JournalPage g_page;
+
+Outcome run(const std::string& text, OracleRule oracle, Values values = {}) {
+  ReplayRequest request;
+  request.calls = parse_case(text, shipped_schemas()).calls;
+  for_each_tensor(request.calls.back(), [&](const std::string&, TensorArg& tensor) {
+    if (is_floating(tensor.desc.dtype)) {
+      tensor.values = values;
+    } else {
+      tensor.values = Values{.dist = Dist::randint, .low = 0, .high = 3};
+    }
+  });
+  request.oracle = std::move(oracle);
+  Journal journal(&g_page);
+  return replay(request, ReplayTarget{}, journal);
+}
+
+void check_agrees(const Outcome& outcome) {
+  CHECK(outcome.stage == Stage::done);
+  CHECK_FALSE(outcome.reference);
+  CHECK_FALSE(outcome.target);
+  REQUIRE_FALSE(outcome.outputs.empty());
+  for (const OutputComparison& out : outcome.outputs) {
+    INFO(out.name << " max_abs " << out.max_abs << " ratio " << out.worst_ratio);
+    CHECK(out.structure_ok());
+    CHECK(out.compared);
+    CHECK(out.bad == 0);
+    CHECK(out.classes.nan == 0);
+    CHECK(out.classes.inf == 0);
+  }
+  CHECK(outcome.inputs_modified.empty());
+  CHECK(outcome.alias_differences.empty());
+}
+
+}  // namespace
+
+TEST_CASE("the CPU agrees with its own fp64 reference") {
+  check_agrees(run("aten.exp(f32[4,8])", {"elementwise", {{"ulp", "4"}}}));
+  check_agrees(run("aten.add.Tensor(f16[4,8], f16[8], alpha=2)", {"elementwise", {{"ulp", "4"}}}));
+  check_agrees(run("aten.add.Tensor(i64[4,8], 3)", {"exact_int", {}}));
+  check_agrees(run("aten.transpose.int(f32[4,8], 0, 1)", {"exact_copy", {}}));
+  check_agrees(run("aten.split.Tensor(f32[4,8], 3, 1)", {"exact_copy", {}}));
+  check_agrees(run("aten.cat([f32[2,3], f32[0,3]], 0)", {"exact_copy", {}}));
+  check_agrees(run("aten.arange(5, device=cpu)", {"exact_copy", {}}));
+  check_agrees(run("aten.embedding(f32[3,4], i64[2,5])", {"exact_copy", {}}));
+}
+
+TEST_CASE("an in-place call is compared once, as its result") {
+  const Outcome outcome = run("aten.relu_(f32[4,8])", {"exact_copy", {}});
+  check_agrees(outcome);
+  REQUIRE(outcome.outputs.size() == 1);
+  CHECK(outcome.outputs[0].name == "out");
+}
+
+TEST_CASE("an argument changed without an alias mark is compared as an output") {
+  // Training-mode batch_norm updates the running statistics; its schema does not say so.
+  const Outcome outcome =
+      run("aten.batch_norm(f32[4,3], f32[3], f32[3], f32[3], f32[3], true, 0.1, 1e-05, false)",
+          {"exact_copy", {}});
+  REQUIRE(outcome.outputs.size() == 3);
+  CHECK(outcome.outputs[1].name == "running_mean");
+  CHECK(outcome.outputs[2].name == "running_var");
+  CHECK(outcome.inputs_modified.empty());
+}
+
+TEST_CASE("a call the CPU rejects is rejected by both references, and the target is not asked") {
+  const Outcome outcome = run("aten.mm(f32[2,3], f32[4,5])", {"elementwise", {}});
+  REQUIRE(outcome.reference);
+  CHECK(outcome.reference->message.find("cannot be multiplied") != std::string::npos);
+  REQUIRE(outcome.reference64);
+  CHECK(outcome.stage == Stage::reference);
+}
+
+TEST_CASE("without a rule only the structure is compared") {
+  const Outcome outcome = run("aten.exp(f32[4])", {});
+  REQUIRE(outcome.outputs.size() == 1);
+  CHECK_FALSE(outcome.outputs[0].compared);
+  CHECK(outcome.outputs[0].structure_ok());
+  CHECK(outcome.evidence == "structure only");
+}
+
+TEST_CASE("input bytes depend on the seed and the call, nothing else") {
+  const auto first = run("aten.exp(f32[4,8])", {"elementwise", {}});
+  const auto again = run("aten.exp(f32[4,8])", {"elementwise", {}});
+  const auto other = run("aten.exp(f32[4,8])", {"elementwise", {}}, Values{.std = 2});
+  CHECK(first.input_hash == again.input_hash);
+  CHECK(first.output_hash == again.output_hash);
+  CHECK(first.input_hash != other.input_hash);
+}
+
+TEST_CASE("the same logical values whatever the layout") {
+  const auto dense = run("aten.exp(f32[4,8])", {"elementwise", {}});
+  const auto strided = run("aten.exp(f32[4,8;1,4])", {"elementwise", {}});
+  CHECK(dense.output_hash == strided.output_hash);
+}
+
+TEST_CASE("the dispatch table's word is kept") {
+  CHECK(run("aten.relu(f32[4])", {"exact_copy", {}}).kernel == "kernel");
+  CHECK(run("aten.linear(f32[4,8], f32[3,8])", {}).kernel == "math kernel");
+}
+
+TEST_CASE("an operator nobody registers is reported, not crashed on") {
+  ReplayRequest request;
+  request.calls = {OpCall{"nowhere.op", {}}};
+  Journal journal(&g_page);
+  const Outcome outcome = replay(request, ReplayTarget{}, journal);
+  REQUIRE(outcome.reference);
+  CHECK(outcome.reference->message.find("nowhere.op") != std::string::npos);
+}
