@@ -3,11 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-<<<<<<< HEAD
 #include <cmath>
 #include <utility>
-=======
->>>>>>> main
 
 #include "lib/judge/describe.h"
 
@@ -63,7 +60,6 @@ std::vector<std::string> figure_lines(const Outcome& outcome) {
   return lines;
 }
 
-<<<<<<< HEAD
 std::vector<std::string> worst_lines(const Record& record) {
   std::vector<std::string> lines;
   for (const OutputComparison& o : record.outcome.outputs)
@@ -75,13 +71,6 @@ std::vector<std::string> worst_lines(const Record& record) {
         line += ", allowed difference " + number_text(element.bound);
       lines.push_back(std::move(line));
     }
-=======
-std::vector<std::string> worst_lines(const Outcome& outcome) {
-  std::vector<std::string> lines;
-  for (const OutputComparison& o : outcome.outputs)
-    for (const WorstElement& element : o.worst)
-      lines.push_back(prefix(outcome, o) + element_text(element, true));
->>>>>>> main
   return lines;
 }
 
@@ -92,11 +81,7 @@ std::vector<std::string> evidence_lines(const Record& record, Detail detail) {
   };
   if (!record.verdict.detail.empty()) lines.push_back(printable(record.verdict.detail));
   append(figure_lines(record.outcome));
-<<<<<<< HEAD
   if (detail == Detail::full) append(worst_lines(record));
-=======
-  if (detail == Detail::full) append(worst_lines(record.outcome));
->>>>>>> main
   for (const std::string& note : record.verdict.notes) lines.push_back("note: " + printable(note));
   if (detail == Detail::full) append_tail(record.outcome.output_tail, lines);
   if (!record.repro.empty() && record.verdict.status != Status::pass)
