@@ -9,8 +9,6 @@
 namespace opreplay::command {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct SpecOptions {
   std::vector<std::string> paths;
   std::string max_bytes = "4G";
@@ -55,10 +53,8 @@ void show(const SpecOptions& options) {
 
 void format(const SpecOptions& options) {
   for (const OpSpec& spec : options.load()) {
-    const fs::path file = spec.file;
-    OpSpec renamed = spec;
-    write_spec(renamed, file);
-    fmt::print("{}\n", file.string());
+    write_spec(spec, spec.file);
+    fmt::print("{}\n", spec.file.string());
   }
 }
 

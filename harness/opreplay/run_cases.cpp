@@ -1,14 +1,19 @@
 #include "harness/opreplay/run_cases.h"
 
-#include <fmt/core.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <ctime>
 #include <fstream>
+#include <iostream>
 #include <iterator>
+#include <memory>
 
 #include "harness/opreplay/interrupt.h"
 #include "lib/isolate/profile.h"
+#include "lib/report/console.h"
+#include "lib/report/reporter.h"
 #include "lib/session/repro.h"
 
 namespace opreplay::command {
@@ -39,10 +44,62 @@ std::string command_line() {
 }
 
 Environment environment_of(Session& session, const std::string& device) {
+  const Profile profile = load_profile(device);
   Environment environment = host_environment();
-  for (const auto& library : load_profile(device).libraries) add_library(environment, library);
+  for (const auto& library : profile.libraries) add_library(environment, library);
+  // The simulated device is another device with other faults.
+  if (const auto faults = profile.env.find("OPREPLAY_SIM_FILE"); faults != profile.env.end())
+    add_library(environment, faults->second);
   add_identity(environment, session.identity());
   return environment;
+}
+
+ColorMode color_mode(const std::string& word) {
+  if (word == "always") return ColorMode::always;
+  return word == "never" ? ColorMode::never : ColorMode::automatic;
+}
+
+/// Console and files, as the options ask. Broken report names are found before anything runs.
+std::vector<std::unique_ptr<Reporter>> make_reporters(const RunOptions& options,
+                                                      const RunEnd& end) {
+  std::vector<std::unique_ptr<Reporter>> out;
+  ConsoleOptions console;
+  console.verbosity = options.quiet         ? Verbosity::quiet
+                      : options.verbose > 0 ? Verbosity::verbose
+                                            : Verbosity::normal;
+  console.color =
+      use_color(color_mode(options.color), isatty(STDOUT_FILENO) == 1, std::getenv("NO_COLOR"));
+  console.progress_in_place =
+      options.progress == "always" || (options.progress == "auto" && isatty(STDERR_FILENO) == 1);
+  // Without a progress the stream goes nowhere.
+  static std::ostream nowhere(nullptr);
+  out.push_back(console_reporter(
+      std::cout, options.progress == "never" || options.quiet ? nowhere : std::cerr, console));
+  for (const std::string& target : options.reports)
+    out.push_back(file_reporter(parse_report_target(target), {end.allow_substitute}));
+  return out;
+}
+
+Record make_record(const PlannedCase& planned, CaseResult result, const RunPlan& plan,
+                   const std::string& environment_id) {
+  Record record;
+  record.case_text = planned.text;
+  record.case_id = id_text(case_id(planned.c));
+  record.call_id = id_text(call_id(planned.c.calls.back()));
+  record.op = planned.c.calls.back().op;
+  record.workload = planned.workload;
+  record.family = planned.family;
+  record.count = planned.count;
+  record.module = planned.module;
+  record.spec = planned.spec;
+  record.device = plan.device;
+  record.environment = environment_id;
+  record.rules = plan.rules;
+  record.repro = std::move(result.repro);
+  record.outcome = std::move(result.outcome);
+  record.verdict = std::move(result.verdict);
+  record.time = utc_now();
+  return record;
 }
 
 }  // namespace
@@ -51,60 +108,48 @@ RunFolder open_run_folder(const RunOptions& options) {
   return options.folder.empty() ? RunFolder::create_in() : RunFolder::open(options.folder);
 }
 
-ExitCode run_cases(const Plan& plan, Session& session, RunFolder& folder,
-                   const RunOptions& options, const std::string& device) {
+ExitCode run_cases(const Plan& plan, Session& session, RunFolder& folder, const RunOptions& options,
+                   const std::string& device) {
   const auto start = Clock::now();
   RunEnd end;
   for (const std::string& word : options.allow) parse_allow(word, end);
+  const auto reporters = make_reporters(options, end);
   const InterruptGuard guard;
 
-  const Environment environment = environment_of(session, device);
-  const std::string environment_id = environment.id();
-  const std::string rules_hash = id_text(session.rules_hash());
-  RunPlan run_plan = describe(plan);
-  run_plan.command = command_line();
-  run_plan.device = device;
-  run_plan.rules = rules_hash;
-  folder.write_environment(environment);
-  folder.write_plan(run_plan);
+  RunInfo info;
+  info.folder = folder.path();
+  info.environment = environment_of(session, device);
+  info.plan = describe(plan);
+  info.plan.command = command_line();
+  info.plan.device = device;
+  info.plan.rules = id_text(session.rules_hash());
+  folder.write_environment(info.environment);
+  folder.write_plan(info.plan);
+  const std::string environment_id = info.environment.id();
 
   Summary summary;
   std::int64_t ran = 0;
+  for (const auto& reporter : reporters) reporter->begin(info);
+  const auto interrupted = [&] {
+    for (const auto& reporter : reporters) reporter->tick();
+    return InterruptGuard::interrupted();
+  };
   for (const PlannedCase& planned : plan.cases) {
-    if (InterruptGuard::interrupted()) break;
+    if (interrupted()) break;
     if (options.max_failing() > 0 && summary.blocked >= options.max_failing()) break;
-    CaseResult result = session.run(planned, InterruptGuard::interrupted);
+    CaseResult result = session.run(planned, interrupted);
     // A case cut short by Ctrl-C says nothing about the device: it stays not run.
     if (InterruptGuard::interrupted()) break;
     ++ran;
-    Record record;
-    record.case_text = planned.text;
-    record.case_id = id_text(case_id(planned.c));
-    record.call_id = id_text(call_id(planned.c.calls.back()));
-    record.op = planned.c.calls.back().op;
-    record.workload = planned.workload;
-    record.family = planned.family;
-    record.count = planned.count;
-    record.module = planned.module;
-    record.spec = planned.spec;
-    record.device = device;
-    record.environment = environment_id;
-    record.rules = rules_hash;
-    record.repro = std::move(result.repro);
-    record.outcome = std::move(result.outcome);
-    record.verdict = std::move(result.verdict);
-    record.time = utc_now();
+    const Record record = make_record(planned, std::move(result), info.plan, environment_id);
     folder.append(record);
     summary.add(record.verdict.status);
-    if (record.verdict.status != Status::pass)
-      fmt::print("{} {} {}\n    {}\n    {}\n", to_string(record.verdict.status),
-                 to_string(record.verdict.reason), record.case_text, record.verdict.detail,
-                 record.repro);
+    for (const auto& reporter : reporters) reporter->record(record);
   }
   summary.add_not_run(static_cast<std::int64_t>(plan.cases.size()) - ran);
   summary.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   end.interrupted = InterruptGuard::interrupted();
-  fmt::print("{}\n", closing_line(summary));
+  for (const auto& reporter : reporters) reporter->end(summary);
   return exit_code(summary, end);
 }
 

@@ -16,7 +16,7 @@ namespace opreplay::command {
 /// at the end, prints the closing line. Interrupted: the summary of what ran, exit code 130.
 /// Returns the exit code.
 ExitCode run_cases(const Plan& plan, Session& session, RunFolder& folder, const RunOptions& options,
-                   const std::string& device, const std::string& command_line);
+                   const std::string& device);
 
 /// The run folder the options ask for.
 RunFolder open_run_folder(const RunOptions& options);

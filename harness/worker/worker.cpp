@@ -16,6 +16,7 @@
 #include "lib/base/worker_protocol.h"
 #include "lib/torch/identity.h"
 #include "lib/torch/replay.h"
+#include "opreplay/error.h"
 
 namespace opreplay {
 namespace {
@@ -65,7 +66,7 @@ class TorchHandler : public WorkerHandler {
                                 Journal& journal) override {
     switch (kind) {
       case MessageKind::replay:
-        return encode(replay(decode_request(payload), loaded_.target, journal));
+        return encode(run(decode_request(payload), journal));
       case MessageKind::identity:
         return bytes(identity(loaded_.target.device));
       case MessageKind::schemas:
@@ -78,6 +79,18 @@ class TorchHandler : public WorkerHandler {
   }
 
  private:
+  /// A case that cannot be set up is no verdict on the device: lost, with the reason.
+  Outcome run(const ReplayRequest& request, Journal& journal) const {
+    try {
+      return replay(request, loaded_.target, journal);
+    } catch (const Error& error) {
+      Outcome outcome;
+      outcome.ending = Ending::lost;
+      outcome.notes.push_back(error.what());
+      return outcome;
+    }
+  }
+
   static std::vector<std::byte> bytes(const std::string& text) {
     const auto* data = reinterpret_cast<const std::byte*>(text.data());
     return {data, data + text.size()};

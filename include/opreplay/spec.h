@@ -94,6 +94,9 @@ std::string to_yaml(const OpSpec& spec);
 /// "<namespace>.<op>.<overload>.yaml"
 std::string file_name(const OpSpec& spec);
 
+/// Writes one spec to `file`, by rename. Throws Error{output_failed}.
+void write_spec(const OpSpec& spec, const std::filesystem::path& file);
+
 /// Writes each spec to `folder` (made if missing), by rename so that no file is ever half written.
 /// Throws Error{output_failed}.
 void write_specs(const std::vector<OpSpec>& specs, const std::filesystem::path& folder);

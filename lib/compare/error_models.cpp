@@ -54,6 +54,13 @@ constexpr std::array k_models = {
     ErrorModel{"silu", k_condition, checked<elementwise_bound>},
     ErrorModel{"sin_cos", k_condition, checked<sin_cos_bound>},
     ErrorModel{"gelu", k_condition, checked<gelu_bound>},
+    ErrorModel{"accumulate", k_terms, checked<accumulate_bound>},
+    ErrorModel{"softmax", k_inputs, checked<softmax_bound>},
+    ErrorModel{"log_softmax", k_inputs, checked<log_softmax_bound>},
+    ErrorModel{"normalize", k_inputs, checked<normalize_bound>},
+    ErrorModel{"batch_eval", k_inputs, checked<batch_eval_bound>},
+    ErrorModel{"rms_norm", k_nothing, checked<rms_norm_bound>},
+    ErrorModel{"attention", k_inputs, checked<attention_bound>},
 };
 
 }  // namespace

@@ -65,6 +65,17 @@ const Array& need_input(const Evidence& evidence, std::initializer_list<const ch
                                            ", found none; correct the rule of this operator");
 }
 
+const Array& need_like_output(const Evidence& evidence, std::string_view model) {
+  const Array& input = need_input(evidence, {"self", "input"}, model);
+  if (input.data.size() != evidence.reference.data.size())
+    throw Error(ExitCode::invalid_input,
+                "oracle model '" + std::string(model) + "': expected an output of " +
+                    std::to_string(input.data.size()) + " elements as its input has, found " +
+                    std::to_string(evidence.reference.data.size()) +
+                    "; correct the rule of this operator");
+  return input;
+}
+
 Rows rows_along(const std::vector<std::int64_t>& sizes, std::int64_t dim) {
   Rows rows;
   if (sizes.empty()) return rows;

@@ -2,8 +2,10 @@
 /// What the error models share: roundoffs of a dtype, the statistical factors, attributes of the
 /// rule, rows of a tensor. Notation: docs/oracle.md section 3.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,8 +33,8 @@ double deviations(std::size_t outputs);
 /// sqrt(max(K,3)/3): the standard deviation of K rounding errors in units of one's bound.
 inline double walk(double terms) { return std::sqrt(std::max(terms, 3.0) / 3); }
 
-/// The attribute, or `otherwise` where the rule leaves it out. Throw Error{invalid_input} where it
-/// is no number, or no list of the given words.
+/// The rule's attribute, or `otherwise` where it is left out. A number that is none throws
+/// Error{invalid_input}.
 double number_attribute(const Evidence& evidence, const std::string& name, double otherwise);
 std::string word_attribute(const Evidence& evidence, const std::string& name,
                            const std::string& otherwise);
@@ -45,6 +47,10 @@ const Array* find_input(const Evidence& evidence, std::initializer_list<const ch
 /// The same, or Error{invalid_input} naming the model that lacks it.
 const Array& need_input(const Evidence& evidence, std::initializer_list<const char*> names,
                         std::string_view model);
+
+/// The op's first argument (`self` or `input`), or Error{invalid_input} unless it has as many
+/// elements as the output.
+const Array& need_like_output(const Evidence& evidence, std::string_view model);
 
 /// A tensor as outer x length x inner: rows along one dim.
 struct Rows {

@@ -14,6 +14,7 @@ Bound accumulate_bound(const Evidence& evidence);
 Bound softmax_bound(const Evidence& evidence);
 Bound log_softmax_bound(const Evidence& evidence);
 Bound normalize_bound(const Evidence& evidence);
+Bound batch_eval_bound(const Evidence& evidence);
 Bound rms_norm_bound(const Evidence& evidence);
 Bound attention_bound(const Evidence& evidence);
 

@@ -1,6 +1,6 @@
 #pragma once
 /// A target profile (harness/devices/NAME.yaml): which libraries make the device, how to talk to
-/// it.
+/// it. Keys of the file: docs/isolation.md, "Profiles".
 
 #include <filesystem>
 #include <map>
@@ -23,7 +23,8 @@ struct Profile {
 };
 
 /// Reads "NAME[:INDEX]" or "sim[:FILE.yaml]". Throws Error{device_missing} for an unknown profile
-/// or missing library, Error{invalid_input} for a broken profile or fault file.
+/// or missing library, Error{invalid_input} for a broken profile or missing fault file,
+/// Error{usage} for an index that is none.
 Profile load_profile(const std::string& device);
 
 /// Names of the profiles found, in order.

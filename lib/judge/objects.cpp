@@ -5,28 +5,30 @@
 namespace opreplay {
 namespace {
 
-/// Position behind the closing parenthesis of the last call; strings may hold parentheses.
-std::size_t end_of_calls(std::string_view text) {
-  std::size_t end = 0;
+/// Where the last call stands: its opening parenthesis, and behind its closing one. Strings may
+/// hold parentheses.
+struct LastCall {
+  std::size_t open = 0, end = 0;
+};
+LastCall last_call(std::string_view text) {
+  LastCall call;
   int depth = 0;
-  char quote = 0;
+  bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    if (quote != 0) {
-      if (c == '\\') {
-        ++i;
-      } else if (c == quote) {
-        quote = 0;
-      }
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-    } else if (c == '(') {
-      ++depth;
+    if (quoted && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (quoted) {
+      continue;
+    } else if (c == '(' && depth++ == 0) {
+      call.open = i;
     } else if (c == ')' && --depth == 0) {
-      end = i + 1;
+      call.end = i + 1;
     }
   }
-  return end;
+  return call;
 }
 
 void count(ObjectVerdict& object, const JudgedCase& c, bool required) {
@@ -70,7 +72,7 @@ std::vector<ObjectVerdict> values_of(const std::map<std::string, ObjectVerdict>&
 
 std::vector<std::string> variations_of(std::string_view case_text) {
   std::vector<std::string> result;
-  std::string_view rest = case_text.substr(end_of_calls(case_text));
+  std::string_view rest = case_text.substr(last_call(case_text).end);
   const auto start = rest.find_first_not_of(' ');
   if (start == std::string_view::npos) return result;
   rest.remove_prefix(start);
@@ -83,6 +85,12 @@ std::vector<std::string> variations_of(std::string_view case_text) {
     words.remove_prefix(std::min(words.size(), one.size() + 1));
   }
   return result;
+}
+
+std::string op_of(std::string_view case_text) {
+  const std::string_view before = case_text.substr(0, last_call(case_text).open);
+  const auto space = before.find_last_of(' ');
+  return std::string(space == std::string_view::npos ? before : before.substr(space + 1));
 }
 
 bool is_required(const JudgedCase& c, const Scope& scope) {
@@ -105,7 +113,7 @@ void ObjectRollUp::add(const JudgedCase& c) {
     object.name = name;
     count(object, c, required);
   };
-  into(calls_, c.call_id);
+  if (!c.call_id.empty()) into(calls_, c.call_id);
   into(ops_, c.op);
   if (!c.module.empty()) into(modules_, c.module);
   count(model_, c, required);

@@ -30,6 +30,9 @@ struct Scope {
 /// The variations of a case string, "values.nan", without place and arguments.
 std::vector<std::string> variations_of(std::string_view case_text);
 
+/// The operator of the last call of a case string: "aten.softmax.int".
+std::string op_of(std::string_view case_text);
+
 /// True if every variation of the case is in the scope of its op; workload cases always are.
 bool is_required(const JudgedCase& c, const Scope& scope);
 

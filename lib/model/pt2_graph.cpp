@@ -42,7 +42,7 @@ void read_extents(const Json& json, std::string_view what, std::vector<std::int6
   for (const Json item : json.elements()) {
     const Extent extent = read_extent(item);
     meta.symbolic |= extent.symbolic;
-    if (!extent.value) meta.problem = fmt::format("a {} depends on data", what);
+    if (!extent.value) meta.problem = fmt::format("a {} that depends on data", what);
     if (extent.value.value_or(0) < 0)
       item.fail(fmt::format("expected a {} >= 0, found {}", what, *extent.value));
     to.push_back(extent.value.value_or(0));
@@ -150,7 +150,7 @@ class GraphReader {
     read_symbols("sym_float_values", ValueKind::sym_float);
     if (const auto objects = json.find("custom_obj_values")) {
       for (const Json::Member member : objects->members())
-        add_value(member, ValueKind::object).problem = "a custom object";
+        add_value(member, ValueKind::object).problem = "a custom class";
     }
   }
 
@@ -237,13 +237,13 @@ class GraphReader {
     const std::string_view kind = member.key;
     const Json& value = member.value;
     const auto cannot = [&](const std::string& why) {
-      if (!node) json.fail(why);
+      if (!node) json.fail("cannot be expressed here: " + why);
       node->problem = why;
       return Value{None{}};
     };
     if (kind == "as_scalar_type") {
       const ExportDType dtype = export_dtype(value.integer());
-      if (!dtype.dtype) return cannot("an argument of dtype " + dtype.name);
+      if (!dtype.dtype) return cannot("dtype " + dtype.name);
       return {Word{dtype.name}};
     }
     if (kind == "as_layout") return {Word{export_layout(value.integer())}};
@@ -254,8 +254,9 @@ class GraphReader {
     }
     if (kind == "as_device") return {Word{read_device(value)}};
     if (kind == "as_custom_obj") return ref(value.at("name"), {ValueKind::object});
+    if (!node) return read_constant(json);
     if (auto constant = find_constant(json)) return std::move(*constant);
-    return cannot(fmt::format("an argument of kind '{}'", kind));
+    return cannot(fmt::format("kind '{}'", kind));
   }
 
   void read_node(const Json& json, GraphNode& node) {
@@ -310,7 +311,7 @@ TensorMeta read_tensor_meta(const Json& json) {
   const Json offset_json = json.at("storage_offset");
   const Extent offset = read_extent(offset_json);
   meta.symbolic |= offset.symbolic;
-  if (!offset.value) meta.problem = "a storage offset depends on data";
+  if (!offset.value) meta.problem = "a storage offset that depends on data";
   meta.desc.offset = offset.value.value_or(0);
   if (meta.desc.offset < 0)
     offset_json.fail(fmt::format("expected an offset >= 0, found {}", meta.desc.offset));
@@ -318,9 +319,9 @@ TensorMeta read_tensor_meta(const Json& json) {
     sizes.fail("the tensor has more than 2^63 elements");
   meta.requires_grad = json.at("requires_grad").boolean();
   meta.device = read_device(json.at("device"));
-  if (!dtype.dtype) meta.problem = "a tensor of dtype " + dtype.name;
+  if (!dtype.dtype) meta.problem = "dtype " + dtype.name;
   const std::int64_t layout = json.at("layout").integer();
-  if (layout != k_export_strided) meta.problem = "a tensor of layout " + export_layout(layout);
+  if (layout != k_export_strided) meta.problem = "layout " + export_layout(layout);
   return meta;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 /// Op knowledge as data (opspecs/rules/*.yaml): error model and legal inputs per overload.
-/// Format: docs/rules.md. Unknown keys are errors; later files override earlier ones per op.
+/// Format: docs/rules.md. Unknown keys are errors; later folders override earlier ones per op.
+/// Next: expression.h evaluates the numbers of a domain on a call.
 
 #include <filesystem>
 #include <map>
@@ -21,23 +22,28 @@ struct Domain {
 };
 
 struct Rule {
-  std::string op;
+  std::string op;  ///< overload, or a prefix followed by '*'
   OracleRule oracle;
   std::map<std::string, Domain> domain;  ///< by argument name
   std::vector<std::string> parameters;   ///< tensor arguments that are weights: shapes stay
   std::vector<std::string> not_covered;  ///< families that cannot run here, "shape: why"
+  std::vector<std::string> shape;        ///< relations: "prod(self) == prod(size)"
   std::vector<std::string> equivalent;
-  std::string source;  ///< file:line of the rule
+  std::string citation;  ///< where the knowledge comes from (key `source`)
+  std::string source;    ///< file:line of the rule
 };
 
 class RuleSet {
  public:
-  /// The rule of an overload, or null.
+  /// The rule of an overload: its own, else the one of the longest matching prefix, else null.
   const Rule* find(const std::string& op) const;
-  /// Hash of all rules as loaded; recorded with every run.
+  /// Every rule by its op or prefix.
+  const std::map<std::string, Rule>& all() const { return rules_; }
+  /// Hash of all rules as loaded (what they say, not where); recorded with every run.
   std::uint64_t hash() const { return hash_; }
 
-  /// Loads every *.yaml of the folders in order. Throws Error{invalid_input} with all diagnostics.
+  /// Loads every *.yaml of the folders, in name order. Throws Error{invalid_input} with all
+  /// diagnostics; two rules of one folder for the same op are one.
   static RuleSet load(const std::vector<std::filesystem::path>& folders);
 
  private:

@@ -55,6 +55,13 @@ const Schema* SchemaTable::find(std::string_view op) const {
   return &parsed_.emplace(line->first, parse_schema(line->second)).first->second;
 }
 
+std::string_view SchemaTable::text(std::string_view op) const {
+  const auto line = lines_.find(table_key(op));
+  if (line == lines_.end()) return {};
+  const auto name = line->second.find("::");
+  return line->second.substr(name == std::string_view::npos ? 0 : name + 2);
+}
+
 std::string SchemaTable::nearest(std::string_view op) const {
   if (std::string in_aten = "aten." + std::string(op); lines_.contains(table_key(in_aten)))
     return in_aten;

@@ -26,6 +26,9 @@ class SchemaTable : public SchemaSource {
   const Schema* find(std::string_view op) const override;
   /// The overload nearest to a name that lacks one, else the closest spelling.
   std::string nearest(std::string_view op) const override;
+  /// The schema's text without its namespace, "softmax.int(Tensor self, ...) -> Tensor"; empty if
+  /// the table has none.
+  std::string_view text(std::string_view op) const;
   std::size_t size() const { return lines_.size(); }
 
  private:

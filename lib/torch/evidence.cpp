@@ -188,7 +188,8 @@ Evidence gather_evidence(const ReferenceJob& job, const Reference& reference, st
   evidence.scalars = reference.scalars;
   if (!is_floating(evidence.dtype) || job.exact) return evidence;
 
-  if (job.model->needs.inputs) {
+  // A mean's terms do not tell how many there are: its model counts the inputs.
+  if (job.model->needs.inputs || evidence.attributes.contains("mean")) {
     const std::string prefix = input_path(job.request.calls.size() - 1, "");
     for (const InputTensor& input : job.image.tensors()) {
       if (!input.path.starts_with(prefix)) continue;

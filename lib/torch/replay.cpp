@@ -244,8 +244,7 @@ class Replay {
       outcome_.witness.class_ok &= class_ok;
       outcome_.witness.value_ok &= cpu.bad == 0;
       if (!class_ok || cpu.bad > 0)
-        outcome_.witness.alike &=
-            std::ranges::equal(bytes_of(device_.outputs_dense[i]), witness);
+        outcome_.witness.alike &= std::ranges::equal(bytes_of(device_.outputs_dense[i]), witness);
     }
     values.name = out.name;
     values.shape_expected = out.shape_expected;

@@ -4,12 +4,13 @@
 #include <sstream>
 
 #include "opreplay/session.h"
-#include "tests/support/temporary.h"
+#include "tests/support/temporary_folder.h"
 
 // Each fault of the simulated device yields exactly its status and reason. What the reason must be
 // follows from the definition of the fault (docs/faults.md) and of the reasons (docs/verdicts.md).
 
 using namespace opreplay;
+using opreplay::testing::TemporaryFolder;
 
 namespace {
 

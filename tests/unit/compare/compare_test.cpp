@@ -281,3 +281,15 @@ TEST_CASE("an empty output is compared and passes") {
   CHECK(passes(c));
   CHECK(!c.weak_evidence);
 }
+
+TEST_CASE("one wrong element among many is no downgrade") {
+  Bound bound = flat_bound(64, 0.01);
+  bound.downgrades = {{"bf16 inputs", std::vector<double>(64, 1)}};
+  const Evidence e = vector_evidence(DType::f32, std::vector<double>(64, 8));
+  std::vector<double> y(64, 8);
+  y[7] = 8.5;
+  CHECK(compared(e, bound, y).bad == 1);
+  CHECK(!compared(e, bound, y).within_downgrade);
+  y[8] = 8.5;
+  CHECK(compared(e, bound, y).within_downgrade);
+}

@@ -71,7 +71,7 @@ TEST_CASE("a device that does not load is said with the loader's text") {
     options.load_timeout_s = 0.2;
     const auto [code, text] = refusal(fake_profile("test:hang"), options);
     CHECK(code == ExitCode::device_missing);
-    CHECK_THAT(text, Contains("did not finish loading in time") && Contains("licence"));
+    CHECK_THAT(text, Contains("did not finish loading in time"));
   }
 }
 

@@ -121,6 +121,24 @@ TEST_CASE("frames that are too large or no frames are refused") {
   }
 }
 
+TEST_CASE("bytes that are no frame are never taken for one") {
+  REQUIRE(rc::check("any bytes without the mark, then the end", [](std::vector<char> bytes) {
+    Pair pair = connected(SOCK_STREAM);
+    if (bytes.size() >= sizeof k_mark) {
+      std::uint32_t mark = 0;
+      std::memcpy(&mark, bytes.data(), sizeof mark);
+      RC_PRE(mark != k_mark);
+    }
+    send_bytes(pair.a, bytes.data(), bytes.size());
+    pair.a.reset();
+    Message message;
+    if (bytes.empty())
+      RC_ASSERT_FALSE(read_message(pair.b.get(), message));
+    else
+      RC_ASSERT_THROWS_AS(read_message(pair.b.get(), message), Error);
+  }));
+}
+
 TEST_CASE("writing to a closed socket throws and raises no signal") {
   Pair pair = connected(SOCK_STREAM);
   pair.b.reset();

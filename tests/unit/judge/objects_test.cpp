@@ -33,6 +33,14 @@ TEST_CASE("variations stand behind the last call") {
   CHECK(variations_of("").empty());
 }
 
+TEST_CASE("the op is that of the last call") {
+  CHECK(op_of("aten.softmax.int(f16[2,4,16,16], -1) bwd") == "aten.softmax.int");
+  CHECK(op_of("aten.relu(f32[4]) -> aten.pow.Tensor_Scalar(f32[4], (1+2j)) values.nan@all") ==
+        "aten.pow.Tensor_Scalar");
+  CHECK(op_of("aten.einsum(\"a\\\") -> x.y(\", [])") == "aten.einsum");
+  CHECK(op_of("").empty());
+}
+
 TEST_CASE("workload and the default scope count, the rest stands beside") {
   ObjectRollUp roll_up;
   roll_up.add(judged("aten.relu(f32[4])", Status::pass));

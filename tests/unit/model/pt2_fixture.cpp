@@ -31,8 +31,8 @@ nlohmann::json tensor_meta(const std::vector<std::int64_t>& sizes, int dtype) {
   nlohmann::json size_list = nlohmann::json::array(), stride_list = nlohmann::json::array();
   std::int64_t stride = 1;
   for (auto size = sizes.rbegin(); size != sizes.rend(); ++size) {
-    size_list.insert(size_list.begin(), {{"as_int", *size}});
-    stride_list.insert(stride_list.begin(), {{"as_int", stride}});
+    size_list.insert(size_list.begin(), nlohmann::json{{"as_int", *size}});
+    stride_list.insert(stride_list.begin(), nlohmann::json{{"as_int", stride}});
     stride *= *size;
   }
   return {{"dtype", dtype},
@@ -169,18 +169,23 @@ void add_tensor(nlohmann::json& model, const std::string& name,
   model["graph_module"]["graph"]["tensor_values"][name] = tensor_meta(sizes, dtype);
 }
 
-void add_node(nlohmann::json& model, const std::string& target, nlohmann::json inputs,
-              nlohmann::json outputs) {
+void add_node(nlohmann::json& model, const std::string& target,
+              const std::vector<nlohmann::json>& inputs,
+              const std::vector<nlohmann::json>& outputs) {
   model["graph_module"]["graph"]["nodes"].push_back(
       {{"target", target},
-       {"inputs", std::move(inputs)},
-       {"outputs", std::move(outputs)},
+       {"inputs", inputs},
+       {"outputs", outputs},
        {"metadata",
         {{"nn_module_stack", "L__self__,,model.Net;L__self__fc,fc,torch.nn.modules.linear.Linear"},
          {"stack_trace",
           "File \"model.py\", line 7, in forward\n"
           "  File \"/env/lib/python3.11/site-packages/torch/nn/modules/linear.py\", line 134, in "
           "forward"}}}});
+}
+
+nlohmann::json& part(nlohmann::json& model, const char* pointer) {
+  return model[nlohmann::json::json_pointer(pointer)];
 }
 
 nlohmann::json tensor_argument(const std::string& name) {

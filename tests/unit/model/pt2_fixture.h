@@ -52,8 +52,11 @@ nlohmann::json small_model();
 /// sizes only, row-major.
 void add_tensor(nlohmann::json& model, const std::string& name,
                 const std::vector<std::int64_t>& sizes, int dtype = 7);
-void add_node(nlohmann::json& model, const std::string& target, nlohmann::json inputs,
-              nlohmann::json outputs);
+void add_node(nlohmann::json& model, const std::string& target,
+              const std::vector<nlohmann::json>& inputs,
+              const std::vector<nlohmann::json>& outputs);
+/// The part of a model that a JSON pointer names.
+nlohmann::json& part(nlohmann::json& model, const char* pointer);
 nlohmann::json tensor_argument(const std::string& name);
 nlohmann::json argument(const std::string& name, nlohmann::json value, int kind = 1);
 

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Timing figures of the acceptance lines, each the minimum of several runs.
+
+    bench.py BIN_DIR MODEL.pt2 [--assert]
+
+--assert fails where a figure exceeds three times its bound (machines under test are shared).
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+RUNS = 7
+CASES = 2000
+
+
+def seconds(command, runs=RUNS, expect=0, **options):
+    best = float("inf")
+    for _ in range(runs):
+        start = time.perf_counter()
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+        best = min(best, time.perf_counter() - start)
+        if done.returncode != expect:
+            sys.exit(f"{command}: exit {done.returncode}\n{done.stdout.decode()}{done.stderr.decode()}")
+    return best
+
+
+def small_cases_spec(path):
+    """2,000 distinct small calls of four kinds of operator."""
+    with open(path, "w", encoding="utf-8") as out:
+        out.write('opspec: 1\nop: aten.add.Tensor\n'
+                  'schema: "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"\n'
+                  'calls:\n')
+        for i in range(CASES):
+            rows, columns = 1 + i % 50, 1 + i // 50
+            out.write(f'  - args: {{self: "f32[{rows},{columns}]", other: "f32[{rows},{columns}]"}}\n')
+
+
+def cases_per_second(program, folder):
+    """From the records' own closing line: planning and start-up included, writing the ledger too."""
+    spec = os.path.join(folder, "aten.add.Tensor.yaml")
+    small_cases_spec(spec)
+    best = 0.0
+    for run in range(5):
+        start = time.perf_counter()
+        done = subprocess.run([program, "run", spec, "--device", "sim", "--vary", "none", "-q",
+                               "-o", os.path.join(folder, f"run{run}")], capture_output=True)
+        elapsed = time.perf_counter() - start
+        if f"cases:{CASES} pass:{CASES} ".encode() not in done.stdout:
+            sys.exit(f"not every case passed:\n{done.stdout.decode()}{done.stderr.decode()}")
+        best = max(best, CASES / elapsed)
+    return best
+
+
+def main():
+    bin_dir, model = sys.argv[1:3]
+    check = "--assert" in sys.argv
+    program = os.path.join(bin_dir, "opreplay")
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="opreplay-bench-") as folder:
+        rows = [
+            ("opreplay --help", seconds([program, "--help"]), 0.020),
+            (f"static capture of {os.path.basename(model)}, as a process",
+             seconds([program, "capture", model, "-o", os.path.join(folder, "specs"), "-q"]), 0.100),
+        ]
+        for name, value, bound in rows:
+            verdict = "ok" if value < bound else "over"
+            print(f"{name}: {value * 1000:.1f} ms (bound {bound * 1000:.0f} ms: {verdict})")
+            if check and value >= 3 * bound:
+                failed += 1
+        rate = cases_per_second(program, folder)
+        print(f"{CASES} small cases on the simulated device: {rate:.0f} cases/s, whole process")
+    if failed:
+        sys.exit(f"{failed} figures exceed three times their bound")
+
+
+main()

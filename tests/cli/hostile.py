@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Mutated model and spec files: exit 3, a message that names the file, no crash, no hang, < 1 GiB.
+
+    hostile.py OPREPLAY MODEL.pt2 SPEC.yaml [SEED]
+
+Seeded mutations of one good model and one good spec: truncations, flipped and zeroed bytes, and JSON
+or YAML values of the wrong type. A mutation that happens to leave the file valid may exit 0.
+"""
+
+import io
+import os
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+LIMIT = 1 << 30
+
+
+def limit_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
+
+
+def stored_zip(entries):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in entries:
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+def model_mutations(good, rng):
+    """(what, bytes, whether the file must be refused)"""
+    size = len(good)
+    for part in (0, 1, 4, 100, size // 3, size // 2, size - 1, size - 22, size - 200):
+        yield f"cut to {part} bytes", good[:part], True
+    for _ in range(6):
+        at = rng.randrange(size - 4000, size)
+        data = bytearray(good)
+        for i in range(at, min(at + 8, size)):
+            data[i] ^= rng.randrange(1, 256)
+        yield f"directory bytes flipped at {at}", bytes(data), False
+    with zipfile.ZipFile(io.BytesIO(good)) as archive:
+        entries = [(name, archive.read(name)) for name in archive.namelist()]
+    json_name = next(n for n, _ in entries if n.endswith("models/model.json"))
+    text = dict(entries)[json_name].decode()
+
+    def with_json(new):
+        return stored_zip([(n, new if n == json_name else d) for n, d in entries])
+
+    yield "no JSON", with_json(b"not json"), True
+    yield "empty JSON", with_json(b""), True
+    yield "JSON cut", with_json(text[: len(text) // 2].encode()), True
+    yield "nested JSON", with_json(b"[" * 1_000_000), True
+    yield "a list for the graph", with_json(text.replace('"graph": {', '"graph": [{', 1)
+                                            .encode() if '"graph": {' in text else b"[]"), True
+    yield "nodes is a number", with_json(text.replace('"nodes": [', '"nodes": 7, "x": [', 1).encode()), True
+    yield "sizes are strings", with_json(text.replace('"sizes": [{', '"sizes": [{"as_int": "x"}, {', 1)
+                                         .encode()), True
+    yield "a huge size", with_json(text.replace('"as_int": 2}', '"as_int": 4611686018427387904}', 1)
+                                   .encode()), False
+    yield "compressed", compressed(entries), True
+
+
+def compressed(entries):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in entries:
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+def spec_mutations(good, rng):
+    size = len(good)
+    for part in (0, size // 4, size // 2, size - size // 8):
+        yield f"cut to {part} bytes", good[:part], False
+    for _ in range(6):
+        data = bytearray(good)
+        data[rng.randrange(size)] = rng.choice(b"{}[]:&*!%@`\x00\xff")
+        yield "one byte replaced", bytes(data), False
+    yield "a number for the version", good.replace(b"opspec: 1", b"opspec: [1]", 1), True
+    yield "an unknown key", good.replace(b"opspec: 1", b"opspec: 1\ncolour: blue", 1), True
+    yield "deep nesting", b"opspec: 1\nop: " + b"[" * 200_000, True
+    yield "an alias bomb", (b"a: &a [x,x,x,x,x,x,x,x,x]\n" + b"".join(
+        b"%c: &%c [%s]\n" % (98 + i, 98 + i, b",".join([b"*%c" % (97 + i)] * 9)) for i in range(9))), True
+
+
+def main():
+    program, model, spec = sys.argv[1:4]
+    rng = random.Random(int(sys.argv[4]) if len(sys.argv) > 4 else 20261130)
+    jobs = [("bad.pt2", model_mutations(open(model, "rb").read(), rng),
+             lambda path, out: [program, "capture", path, "-o", out]),
+            ("bad.yaml", spec_mutations(open(spec, "rb").read(), rng),
+             lambda path, out: [program, "spec", "check", path])]
+    passed = failed = 0
+    with tempfile.TemporaryDirectory(prefix="opreplay-hostile-") as folder:
+        for file, mutations, command in jobs:
+            path = os.path.join(folder, file)
+            for what, data, must_fail in mutations:
+                with open(path, "wb") as out:
+                    out.write(data)
+                try:
+                    done = subprocess.run(command(path, os.path.join(folder, "specs")), timeout=20,
+                                          capture_output=True, preexec_fn=limit_memory)
+                except subprocess.TimeoutExpired:
+                    print(f"FAILED: {file}, {what}: hangs")
+                    failed += 1
+                    continue
+                allowed = (3,) if must_fail else (0, 3)
+                message = done.stderr.decode("utf-8", "replace")
+                named = done.returncode == 0 or file in message
+                if done.returncode in allowed and named:
+                    passed += 1
+                else:
+                    failed += 1
+                    print(f"FAILED: {file}, {what}: exit {done.returncode}, stderr: {message[:300]}")
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(1 if failed or passed < 20 else 0)
+
+
+main()
