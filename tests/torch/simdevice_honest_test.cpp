@@ -1,6 +1,7 @@
 // The honest device against the CPU: forward, gradients, views, in-place, out=, own accumulation
 // orders, forks. Values of the CPU are torch's own; sums in a given order are worked out by hand.
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/conv2d.h>
