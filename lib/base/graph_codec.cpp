@@ -85,40 +85,27 @@ void check_refs(const Graph& graph) {
   }
 }
 
-template <class T>
-std::vector<std::byte> encode_one(const T& value) {
-  Encoder encoder;
-  encoder.put(value);
-  return encoder.take();
-}
-
-template <class T>
-T decode_one(std::span<const std::byte> bytes) {
-  Decoder decoder(bytes);
-  T value = decoder.get<T>();
-  decoder.expect_end();
-  return value;
-}
-
 }  // namespace
 
-std::vector<std::byte> encode(const Graph& graph) { return encode_one(graph); }
-std::vector<std::byte> encode(const GraphRunRequest& request) { return encode_one(request); }
-std::vector<std::byte> encode(const GraphRun& run) { return encode_one(run); }
+std::vector<std::byte> encode(const Graph& graph) { return encode_bytes(graph); }
+std::vector<std::byte> encode(const GraphRunRequest& request) { return encode_bytes(request); }
+std::vector<std::byte> encode(const GraphRun& run) { return encode_bytes(run); }
 
 Graph decode_graph(std::span<const std::byte> bytes) {
-  auto graph = decode_one<Graph>(bytes);
+  auto graph = decode_bytes<Graph>(bytes);
   check_refs(graph);
   return graph;
 }
 
 GraphRunRequest decode_graph_run_request(std::span<const std::byte> bytes) {
-  auto request = decode_one<GraphRunRequest>(bytes);
+  auto request = decode_bytes<GraphRunRequest>(bytes);
   check_refs(request.graph);
   return request;
 }
 
-GraphRun decode_graph_run(std::span<const std::byte> bytes) { return decode_one<GraphRun>(bytes); }
+GraphRun decode_graph_run(std::span<const std::byte> bytes) {
+  return decode_bytes<GraphRun>(bytes);
+}
 
 std::int64_t count_nodes(const Graph& graph) {
   auto count = static_cast<std::int64_t>(graph.nodes.size());

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/base/numeric.h"
 #include "lib/torch/dtype_map.h"
 #include "lib/torch/reference.h"
 #include "lib/torch/wide.h"
@@ -159,17 +160,7 @@ std::int64_t distinct_magnitudes(const InputImage& image) {
 /// T of an output: what the witness has; where only a wider run exists, the tested dtype.
 DType tested_dtype(const ReferenceOutput& output, const InputImage& image) {
   const at::Tensor& known = output.witness.defined() ? output.witness : output.wide;
-  const DType dtype = from_torch(known.scalar_type()).value_or(DType::f64);
-  switch (dtype) {
-    case DType::c128:
-      return DType::f64;
-    case DType::c64:
-      return DType::f32;
-    case DType::c32:
-      return DType::f16;
-    default:
-      break;
-  }
+  const DType dtype = component_type(from_torch(known.scalar_type()).value_or(DType::f64));
   if (output.witness.defined() || !is_floating(dtype)) return dtype;
   for (const InputTensor& input : image.tensors())
     if (is_floating(input.desc.dtype)) return input.desc.dtype;
