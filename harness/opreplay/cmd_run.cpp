@@ -28,6 +28,17 @@ bool is_case_string(const std::string& operand) {
   return !fs::exists(operand) && operand.find('(') != std::string::npos;
 }
 
+/// What a person typed must not end as a case that was never run.
+void refuse_too_large(const PlannedCase& planned, const RuleSet& rules, std::int64_t max_bytes) {
+  const auto bytes = input_bytes(resolve(planned.c, rules, shipped_schemas()));
+  if (!bytes || *bytes > max_bytes)
+    throw Error(ExitCode::invalid_input,
+                planned.text + ": the inputs need " +
+                    (bytes ? std::to_string(*bytes) : std::string("too many")) +
+                    " bytes, the limit is " + std::to_string(max_bytes) +
+                    " (raise it with --max-bytes)");
+}
+
 Plan make_plan_of(const Options& options) {
   const RuleSet rules = load_rules(options.run.rules);
   const PlanOptions plan_options{options.run.vary, options.run.filter, options.run.seed};
@@ -36,6 +47,7 @@ Plan make_plan_of(const Options& options) {
     if (is_case_string(operand)) {
       // Exactly this case: a string says itself which variation it wants.
       PlannedCase c = plan_case(parse_case(operand, shipped_schemas()));
+      refuse_too_large(c, rules, parse_bytes(options.run.max_bytes));
       if (Filter(options.run.filter).matches(c.text, id_text(case_id(c.c))))
         plan.cases.push_back(std::move(c));
       continue;

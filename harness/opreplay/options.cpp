@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "harness/simdevice/fault_file.h"
 #include "lib/isolate/profile.h"
 #include "opreplay/error.h"
 #include "opreplay/plan.h"
@@ -16,6 +17,13 @@ std::string family_names() {
   std::string out;
   for (const FamilyInfo& family : variation_families()) out += ", " + std::string(family.name);
   return out;
+}
+
+/// A broken fault file is the user's to mend, not a finding about a device.
+void check_fault_file(const std::string& device) {
+  const std::string prefix = "sim:";
+  if (device.starts_with(prefix) && std::filesystem::exists(device.substr(prefix.size())))
+    sim::load_faults(device.substr(prefix.size()));
 }
 
 }  // namespace
@@ -73,7 +81,10 @@ void add_run_options(CLI::App& command, RunOptions& options) {
 }
 
 std::string choose_device(const std::string& given) {
-  if (!given.empty()) return given;
+  if (!given.empty()) {
+    check_fault_file(given);
+    return given;
+  }
   std::vector<std::string> usable;
   std::string known;
   for (const std::string& name : profile_names()) {

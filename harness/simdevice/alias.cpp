@@ -7,7 +7,9 @@
 
 #include <memory>
 
+#include "harness/simdevice/denormals.h"
 #include "harness/simdevice/device.h"
+#include "harness/simdevice/own_kernels.h"
 
 namespace opreplay::sim {
 namespace {
@@ -178,7 +180,10 @@ void run_aliased(const c10::OperatorHandle& op, torch::jit::Stack& stack, HostKe
   host.reserve(argument_count);
   for (std::size_t i = 0; i < argument_count; ++i)
     host.push_back(aliases.host(stack[first + i], schema.arguments()[i]));
-  kernel(op, host);
+  {
+    const FlushDenormals flush(current_arithmetic().flush_denormals);
+    kernel(op, host);
+  }
   aliases.adopt_changes();
   stack.resize(first);
   for (const IValue& result : host) stack.push_back(aliases.device(result));

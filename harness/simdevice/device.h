@@ -11,16 +11,14 @@ namespace opreplay::sim {
 
 inline const c10::Device k_device{c10::DeviceType::PrivateUse1, 0};
 
-/// Device memory: host memory, 64-byte aligned, with `k_slack` spare bytes behind each block so
-/// that a fault may write past a tensor without breaking the process's heap.
+/// Device memory: host memory, 64-byte aligned.
 c10::Allocator* device_allocator();
-constexpr std::size_t k_slack = 256;
 
 /// Blocks until the device is idle: raises what a launch left behind (`throw: {sync: true}`,
 /// `poison`).
 void synchronize();
 
-/// The generator of `index`'s device; its numbers come from a CPU generator of its own.
+/// The generator of the device; its numbers come from a CPU generator of its own.
 const at::Generator& default_generator();
 at::Generator new_generator();
 /// The CPU generator behind a device generator.

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "harness/simdevice/device.h"
+#include "harness/simdevice/state.h"
 
 namespace opreplay::sim {
 namespace {
@@ -15,7 +16,8 @@ void release(void* block) { ::operator delete(block, k_alignment); }
 class DeviceAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(std::size_t bytes) override {
-    void* block = ::operator new(bytes + k_slack, k_alignment, std::nothrow);
+    require_loaded();
+    void* block = ::operator new(bytes, k_alignment, std::nothrow);
     TORCH_CHECK_WITH(OutOfMemoryError, block != nullptr, k_device,
                      " out of memory. Tried to allocate ", bytes, " bytes");
     return {block, block, &release, k_device};

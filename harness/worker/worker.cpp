@@ -11,11 +11,14 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/graph_run.h"
 #include "lib/base/request.h"
 #include "lib/base/worker_abi.h"
 #include "lib/base/worker_protocol.h"
 #include "lib/torch/identity.h"
+#include "lib/torch/interpreter.h"
 #include "lib/torch/replay.h"
+#include "opreplay/error.h"
 
 namespace opreplay {
 namespace {
@@ -65,19 +68,32 @@ class TorchHandler : public WorkerHandler {
                                 Journal& journal) override {
     switch (kind) {
       case MessageKind::replay:
-        return encode(replay(decode_request(payload), loaded_.target, journal));
+        return encode(run(decode_request(payload), journal));
       case MessageKind::identity:
         return bytes(identity(loaded_.target.device));
       case MessageKind::schemas:
         return bytes(all_schemas());
-      case MessageKind::hello:
       case MessageKind::run_graph:
+        return encode(run_graph(decode_graph_run_request(payload)));
+      case MessageKind::hello:
         break;
     }
     throw std::runtime_error("a request of unknown kind");
   }
 
  private:
+  /// A case that cannot be set up is no verdict on the device: lost, with the reason.
+  Outcome run(const ReplayRequest& request, Journal& journal) const {
+    try {
+      return replay(request, loaded_.target, journal);
+    } catch (const Error& error) {
+      Outcome outcome;
+      outcome.ending = Ending::lost;
+      outcome.notes.push_back(error.what());
+      return outcome;
+    }
+  }
+
   static std::vector<std::byte> bytes(const std::string& text) {
     const auto* data = reinterpret_cast<const std::byte*>(text.data());
     return {data, data + text.size()};

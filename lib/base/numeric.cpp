@@ -135,7 +135,7 @@ double load_element(DType dtype, const std::byte* from) {
     case DType::c32:
       break;
   }
-  assert(!"complex elements are loaded by component");
+  assert(false && "complex elements are loaded by component");
   return 0;
 }
 
@@ -179,7 +179,7 @@ void store_element(DType dtype, double value, std::byte* to) {
     case DType::c32:
       break;
   }
-  assert(!"complex elements are stored by component");
+  assert(false && "complex elements are stored by component");
 }
 
 std::vector<double> load_elements(DType dtype, std::span<const std::byte> bytes) {

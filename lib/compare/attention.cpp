@@ -1,5 +1,6 @@
 /// Scaled dot product attention: errors of the scores, of their exponentials, of the weighted sum.
 #include <limits>
+#include <optional>
 
 #include "lib/compare/model_support.h"
 #include "lib/compare/models.h"

@@ -33,8 +33,8 @@ double deviations(std::size_t outputs);
 /// sqrt(max(K,3)/3): the standard deviation of K rounding errors in units of one's bound.
 inline double walk(double terms) { return std::sqrt(std::max(terms, 3.0) / 3); }
 
-/// The attribute, or `otherwise` where the rule leaves it out. Throw Error{invalid_input} where it
-/// is no number, or no list of the given words.
+/// The rule's attribute, or `otherwise` where it is left out. A number that is none throws
+/// Error{invalid_input}.
 double number_attribute(const Evidence& evidence, const std::string& name, double otherwise);
 std::string word_attribute(const Evidence& evidence, const std::string& name,
                            const std::string& otherwise);

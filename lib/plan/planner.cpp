@@ -1,6 +1,7 @@
 #include "lib/plan/planner.h"
 
 #include <algorithm>
+#include <map>
 
 #include "lib/plan/family.h"
 #include "lib/plan/filter.h"
@@ -145,6 +146,33 @@ ReplayRequest resolve(const Case& c, const RuleSet& rules, const SchemaSource& s
     });
   }
   return request;
+}
+
+std::optional<std::int64_t> input_bytes(const ReplayRequest& request) {
+  std::map<std::string, std::int64_t> shared;
+  std::int64_t total = 0;
+  bool possible = true;
+  for (const OpCall& call : request.calls) {
+    for_each_tensor(call, [&](const std::string&, const TensorArg& tensor) {
+      const auto elements = storage_elements(tensor.desc);
+      std::int64_t bytes = 0;
+      if (!elements ||
+          __builtin_mul_overflow(*elements, static_cast<std::int64_t>(size_of(tensor.desc.dtype)),
+                                 &bytes)) {
+        possible = false;
+        return;
+      }
+      // Tensors that share a storage need it once, as large as the largest of them asks.
+      std::int64_t more = bytes;
+      if (!tensor.desc.storage.empty()) {
+        std::int64_t& known = shared[tensor.desc.storage];
+        more = std::max(bytes - known, std::int64_t{0});
+        known += more;
+      }
+      if (__builtin_add_overflow(total, more, &total)) possible = false;
+    });
+  }
+  return possible ? std::optional(total) : std::nullopt;
 }
 
 }  // namespace opreplay

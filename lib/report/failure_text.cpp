@@ -10,8 +10,7 @@ std::string failure_text(const CaseResult& result) {
   record.verdict = result.verdict;
   record.repro = result.repro;
   std::string text = headline(result.verdict) + "  " + result.planned.text;
-  for (const std::string& line : evidence_lines(record, Detail::full))
-    text += "\n  " + line;
+  for (const std::string& line : evidence_lines(record, Detail::full)) text += "\n  " + line;
   return text;
 }
 

@@ -205,10 +205,7 @@ Evidence gather_evidence(const ReferenceJob& job, const Reference& reference, st
     gather_terms(runner, evidence);
     evidence.distinct_magnitudes = distinct_magnitudes(job.image);
   }
-  // add, sub, mul, neg, abs are correctly rounded: their bound needs no condition number.
-  const auto kind = evidence.attributes.find("kind");
-  const bool correctly_rounded = kind != evidence.attributes.end() && kind->second == "exact";
-  if (job.model->needs.condition && !correctly_rounded) {
+  if (job.model->needs.condition && !is_correctly_rounded(evidence)) {
     gather_condition(job, runner, wide_mode(job.image), evidence);
     gather_magnitude(job, evidence);
   }

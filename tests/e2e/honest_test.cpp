@@ -23,7 +23,8 @@ std::vector<fs::path> models() {
                                fs::path(OPREPLAY_MODELS_DIR) / "tiny_convnet.pt2"};
   const char* corpus = std::getenv("OPREPLAY_CORPUS");
   if (corpus && *corpus) {
-    for (const char* name : {"llama.pt2", "timm_resnet.pt2"}) out.push_back(fs::path(corpus) / name);
+    for (const char* name : {"llama.pt2", "timm_resnet.pt2"})
+      out.push_back(fs::path(corpus) / name);
   } else {
     WARN("OPREPLAY_CORPUS is not set: the corpus models are not tried");
   }
@@ -56,7 +57,8 @@ TEST_CASE("the calls of real models pass on an honest device in four accumulatio
     const CaptureResult captured = capture_file(model);
     for (const char* order : {"cpu", "reversed", "pairwise", "split_k:8"}) {
       INFO(model.filename() << " order " << order);
-      Session session({.device = "sim:" + folder.write("honest.yaml", device_file(order)).string()});
+      Session session(
+          {.device = "sim:" + folder.write("honest.yaml", device_file(order)).string()});
       PlanOptions options;
       options.vary = {"none"};
       const Plan plan = session.plan(captured.specs, options);

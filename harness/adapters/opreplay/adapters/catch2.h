@@ -5,9 +5,9 @@
 ///   #include <opreplay/adapters/catch2.h>
 ///   OPREPLAY_TEST_CASE("softmax", "specs/aten.softmax.int.yaml", "mydevice")
 ///
-/// Every planned case is a section named by its case string. Only a pass passes: blocked, substitute
-/// and pending fail with verdict, worst elements and repro line. Invalid cases (the CPU rejects them
-/// as well) count as nothing.
+/// Every planned case is a section named by its case string. Only a pass passes: blocked,
+/// substitute and pending fail with verdict, worst elements and repro line. Invalid cases (the CPU
+/// rejects them as well) count as nothing.
 
 #include <opreplay/session.h>
 
@@ -15,13 +15,6 @@
 #include <map>
 #include <memory>
 #include <string>
-
-#ifndef CATCH_VERSION_MAJOR
-#ifndef CATCH_CONFIG_PREFIX_ALL
-// Catch2 v3 defines the version only in catch_version_macros.hpp; v2 always.
-#include <catch2/catch_version_macros.hpp>
-#endif
-#endif
 
 namespace opreplay::adapters {
 
@@ -56,18 +49,18 @@ inline std::string problem_of(Session& session, const PlannedCase& planned) {
 }  // namespace opreplay::adapters
 
 /// One test for everything `WHAT` names (a spec file, a folder or a case string) on `DEVICE`.
-#define OPREPLAY_TEST_CASE(NAME, WHAT, DEVICE)                                     \
-  TEST_CASE(NAME) {                                                               \
-    opreplay::Session& session = opreplay::adapters::shared_session(DEVICE);      \
-    const opreplay::Plan plan = opreplay::adapters::plan_of(session, WHAT);       \
-    REQUIRE_FALSE(plan.cases.empty());                                            \
-    for (const opreplay::PlannedCase& planned : plan.cases) {                     \
+#define OPREPLAY_TEST_CASE(NAME, WHAT, DEVICE)                                      \
+  TEST_CASE(NAME) {                                                                 \
+    opreplay::Session& session = opreplay::adapters::shared_session(DEVICE);        \
+    const opreplay::Plan plan = opreplay::adapters::plan_of(session, WHAT);         \
+    REQUIRE_FALSE(plan.cases.empty());                                              \
+    for (const opreplay::PlannedCase& planned : plan.cases) {                       \
       const std::string problem = opreplay::adapters::problem_of(session, planned); \
-      if (problem.empty()) {                                                      \
-        SUCCEED(planned.text);                                                    \
-      } else {                                                                    \
-        FAIL_CHECK(problem);                                                      \
-      }                                                                           \
-    }                                                                             \
-  }                                                                               \
+      if (problem.empty()) {                                                        \
+        SUCCEED(planned.text);                                                      \
+      } else {                                                                      \
+        FAIL_CHECK(problem);                                                        \
+      }                                                                             \
+    }                                                                               \
+  }                                                                                 \
   static_assert(true, "a semicolon may follow")
