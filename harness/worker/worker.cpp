@@ -2,10 +2,7 @@
 
 #include <ATen/Parallel.h>
 #include <dlfcn.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <sstream>
 #include <string>
@@ -107,8 +104,7 @@ class TorchHandler : public WorkerHandler {
 
 extern "C" {
 
-__attribute__((visibility("default"))) int opreplay_worker_load(const char* config, char* error,
-                                                                std::size_t error_size) {
+int opreplay_worker_load(const char* config, char* error, std::size_t error_size) {
   try {
     opreplay::g_loaded = new opreplay::Loaded(opreplay::load(config));
     return 0;
@@ -121,20 +117,8 @@ __attribute__((visibility("default"))) int opreplay_worker_load(const char* conf
   }
 }
 
-__attribute__((visibility("default"))) int opreplay_worker_serve(int socket_fd, int journal_fd) {
-  using namespace opreplay;
-  void* page =
-      mmap(nullptr, sizeof(JournalPage), PROT_READ | PROT_WRITE, MAP_SHARED, journal_fd, 0);
-  if (page == MAP_FAILED || !g_loaded) return 71;
-  try {
-    TorchHandler handler(*g_loaded);
-    serve(socket_fd, Journal(static_cast<JournalPage*>(page)), handler);
-    return 0;
-  } catch (const std::exception& e) {
-    // To the captured output: the supervisor shows its tail.
-    const std::string text = std::string("opreplay worker: ") + e.what() + "\n";
-    (void)!write(STDERR_FILENO, text.data(), text.size());
-    return 70;
-  }
+int opreplay_worker_serve(int socket_fd, int journal_fd) {
+  opreplay::TorchHandler handler(*opreplay::g_loaded);
+  return opreplay::serve_process(socket_fd, journal_fd, handler);
 }
 }
