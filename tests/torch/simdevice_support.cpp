@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -114,7 +115,11 @@ std::string show(const at::Tensor& tensor) {
   std::ostringstream out;
   out.precision(9);
   const double* values = flat.const_data_ptr<double>();
-  for (std::int64_t i = 0; i < flat.numel(); ++i) out << (i == 0 ? "" : " ") << values[i];
+  for (std::int64_t i = 0; i < flat.numel(); ++i) {
+    out << (i == 0 ? "" : " ");
+    // The sign of a NaN is of no interest.
+    std::isnan(values[i]) ? out << "nan" : out << values[i];
+  }
   return out.str();
 }
 
