@@ -2,6 +2,8 @@
 
 #include "harness/simdevice/fault_file.h"
 
+#include <rapidcheck.h>
+
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <csignal>
@@ -269,4 +271,35 @@ TEST_CASE("globs match as a shell's do") {
   CHECK_FALSE(matches_glob("aten.mm", "aten.mm.out"));
   CHECK_FALSE(matches_glob("", "a"));
   CHECK_FALSE(matches_glob("*b", "ba"));
+}
+
+TEST_CASE("a list that contains itself is a problem, not a crash") {
+  CHECK_THAT(when_problem("arg: {output_mask: &a [*a]}"), Catch::Contains("f.yaml:"));
+}
+
+TEST_CASE("any damage to a file is reported as an error of the file") {
+  const std::string intact = R"(simdevice: 1
+declare: {accumulate: fp32, order: split_k:8}
+faults:
+  - name: planted
+    op: ["aten.clamp*", aten.mm]
+    when: {has: {self: nan, all: true}, size: {0: ">3"}, arg: {mask: [1, null]}}
+    do: [{map: {nan: 0.0}}, {ignore: {stride: self}}]
+    expect: {status: blocked, reason: [wrong_class]}
+)";
+  REQUIRE(parse(intact).faults.size() == 1);
+  REQUIRE(rc::check([&] {
+    std::string text = intact;
+    const auto at = *rc::gen::inRange<std::size_t>(0, text.size());
+    const auto length = *rc::gen::inRange<std::size_t>(0, 12);
+    const auto inserted = *rc::gen::container<std::string>(rc::gen::element(
+        '{', '}', '[', ']', ':', ',', '&', '*', '-', '"', '\n', ' ', 'a', '1', '.', '%', '>'));
+    text.replace(at, length, inserted.substr(0, 8));
+    try {
+      parse(text);
+    } catch (const Error& e) {
+      RC_ASSERT(e.code() == ExitCode::invalid_input);
+      RC_ASSERT(std::string(e.what()).starts_with("f.yaml:"));
+    }
+  }));
 }
