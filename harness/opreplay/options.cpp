@@ -41,6 +41,7 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   command.add_option("--vary", options.vary, "variation families: all, none" + family_names())
       ->delimiter(',')
       ->type_name("FAMILIES")
+      ->allow_extra_args(false)
       ->capture_default_str();
   command
       .add_option("-k", options.filter,
@@ -59,14 +60,17 @@ void add_run_options(CLI::App& command, RunOptions& options) {
       ->capture_default_str();
   command.add_option("--allow", options.allow, "statuses that do not fail: pending,substitute")
       ->delimiter(',')
-      ->type_name("STATUSES");
+      ->type_name("STATUSES")
+      ->allow_extra_args(false);
   command
       .add_option("--report", options.reports,
                   "also write a report: junit:FILE.xml or md:FILE.md; repeatable")
-      ->type_name("REPORT");
+      ->type_name("REPORT")
+      ->allow_extra_args(false);
   command
       .add_option("--rules", options.rules, "folder of rules beside the shipped ones; repeatable")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->allow_extra_args(false);
   command
       .add_option("-o,--output", options.folder, "run folder; default: a new one in opreplay-runs/")
       ->type_name("RUN");
