@@ -8,10 +8,11 @@
 #include <optional>
 
 #include "opreplay/error.h"
-#include "tests/unit/spec/temp_folder.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace opreplay;
 using Catch::Contains;
+using opreplay::testing::TemporaryFolder;
 
 namespace fs = std::filesystem;
 
@@ -35,7 +36,7 @@ class Setting {
 
 /// An installation's share/opreplay with profiles of the test's making.
 struct DataFolder {
-  TempFolder folder;
+  TemporaryFolder folder;
   Setting setting{"OPREPLAY_DATA", folder.path().string()};
 
   DataFolder() { fs::create_directories(folder.path() / "opspecs"); }
@@ -150,7 +151,7 @@ TEST_CASE("libraries with relative names are looked for") {
   const DataFolder data;
   data.profile("npu", "name: npu\ntorch_device: npu\nlibraries: [libone.so, libtwo.so]\n");
   const fs::path beside = data.folder.write("devices/libone.so", "");
-  const TempFolder other;
+  const TemporaryFolder other;
   {
     const auto [code, text] = refusal("npu");
     CHECK(code == ExitCode::device_missing);
