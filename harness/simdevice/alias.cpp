@@ -5,8 +5,6 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/CPUAllocator.h>
 
-#include <memory>
-
 #include "harness/simdevice/denormals.h"
 #include "harness/simdevice/device.h"
 #include "harness/simdevice/own_kernels.h"
