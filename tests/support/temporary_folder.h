@@ -42,7 +42,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-inline std::string read_file(const std::filesystem::path& file) {
+inline std::string contents_of(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
 }

@@ -22,7 +22,7 @@ TEST_CASE("each broken file is reported at its place") {
   for (const auto& entry : std::filesystem::directory_iterator(k_data / "bad")) {
     const std::string name = entry.path().filename().string();
     INFO(name);
-    const std::string text = read_file(entry.path());
+    const std::string text = contents_of(entry.path());
     const std::string head = "# expect: ";
     REQUIRE(text.starts_with(head));
     const std::string expected = text.substr(head.size(), text.find('\n') - head.size());
@@ -108,7 +108,7 @@ TEST_CASE("mutated files load or are refused with file and place") {
   std::mt19937 random(20250101);
   int refused = 0;
   for (const char* name : {"aten.softmax.int.yaml", "aten.cat.yaml", "h4lib.scaled_gather.yaml"}) {
-    const std::string good = read_file(k_data / name);
+    const std::string good = contents_of(k_data / name);
     for (int round = 0; round < 250; ++round) {
       std::string text = mutate(good, random);
       if (round % 3 == 0) text = mutate(text, random);

@@ -146,7 +146,7 @@ TEST_CASE("a custom operator is read by the schema of its own file") {
 
 TEST_CASE("a folder gives its files in name order, others than *.yaml left alone") {
   const TemporaryFolder folder;
-  const std::string text = read_file(k_data / "aten.cat.yaml");
+  const std::string text = contents_of(k_data / "aten.cat.yaml");
   for (const char* name : {"b.yaml", "a/z.yaml", "a.yaml", "notes.txt", "c.yaml.partial"})
     folder.write(name, text);
   std::vector<std::string> files;
