@@ -2,6 +2,7 @@
 // The device comes from the environment, so that one program serves every machine.
 
 #define CATCH_CONFIG_MAIN
+#define CATCH_CONFIG_CONSOLE_WIDTH 1000  // repro lines stay whole, to be copied
 #include <opreplay/adapters/catch2.h>
 
 #include <catch2/catch.hpp>

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "harness/simdevice/fault_file.h"
 #include "lib/isolate/profile.h"
 #include "opreplay/error.h"
 #include "opreplay/plan.h"
@@ -16,6 +17,13 @@ std::string family_names() {
   std::string out;
   for (const FamilyInfo& family : variation_families()) out += ", " + std::string(family.name);
   return out;
+}
+
+/// A broken fault file is the user's to mend, not a finding about a device.
+void check_fault_file(const std::string& device) {
+  const std::string prefix = "sim:";
+  if (device.starts_with(prefix) && std::filesystem::exists(device.substr(prefix.size())))
+    sim::load_faults(device.substr(prefix.size()));
 }
 
 }  // namespace
@@ -33,6 +41,7 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   command.add_option("--vary", options.vary, "variation families: all, none" + family_names())
       ->delimiter(',')
       ->type_name("FAMILIES")
+      ->allow_extra_args(false)
       ->capture_default_str();
   command
       .add_option("-k", options.filter,
@@ -51,14 +60,17 @@ void add_run_options(CLI::App& command, RunOptions& options) {
       ->capture_default_str();
   command.add_option("--allow", options.allow, "statuses that do not fail: pending,substitute")
       ->delimiter(',')
-      ->type_name("STATUSES");
+      ->type_name("STATUSES")
+      ->allow_extra_args(false);
   command
       .add_option("--report", options.reports,
                   "also write a report: junit:FILE.xml or md:FILE.md; repeatable")
-      ->type_name("REPORT");
+      ->type_name("REPORT")
+      ->allow_extra_args(false);
   command
       .add_option("--rules", options.rules, "folder of rules beside the shipped ones; repeatable")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->allow_extra_args(false);
   command
       .add_option("-o,--output", options.folder, "run folder; default: a new one in opreplay-runs/")
       ->type_name("RUN");
@@ -73,7 +85,10 @@ void add_run_options(CLI::App& command, RunOptions& options) {
 }
 
 std::string choose_device(const std::string& given) {
-  if (!given.empty()) return given;
+  if (!given.empty()) {
+    check_fault_file(given);
+    return given;
+  }
   std::vector<std::string> usable;
   std::string known;
   for (const std::string& name : profile_names()) {

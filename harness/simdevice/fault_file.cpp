@@ -140,7 +140,7 @@ FaultFile parse_faults(const std::string& text, const std::string& name) {
   YAML::Node root;
   try {
     root = YAML::Load(text);
-  } catch (const YAML::ParserException& e) {
+  } catch (const YAML::Exception& e) {
     throw Error(ExitCode::invalid_input, name + ":" + std::to_string(e.mark.line + 1) + ":" +
                                              std::to_string(e.mark.column + 1) +
                                              ": not YAML: " + e.msg);

@@ -233,11 +233,12 @@ class WhenParser {
     }
   }
 
-  Literal literal(const Node& node) {
+  Literal literal(const Node& node, int depth = 0) {
     if (node.IsNull()) return {};
-    if (node.IsSequence()) {
+    // A list may contain itself (YAML's anchors): no argument nests this deep.
+    if (node.IsSequence() && depth < 4) {
       std::vector<Literal> list;
-      for (const Node& item : node) list.push_back(literal(item));
+      for (const Node& item : node) list.push_back(literal(item, depth + 1));
       return {std::move(list)};
     }
     if (!node.IsScalar()) {

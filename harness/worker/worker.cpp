@@ -2,19 +2,18 @@
 
 #include <ATen/Parallel.h>
 #include <dlfcn.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "lib/base/graph_run.h"
 #include "lib/base/request.h"
 #include "lib/base/worker_abi.h"
 #include "lib/base/worker_protocol.h"
 #include "lib/torch/identity.h"
+#include "lib/torch/interpreter.h"
 #include "lib/torch/replay.h"
 #include "opreplay/error.h"
 
@@ -71,8 +70,9 @@ class TorchHandler : public WorkerHandler {
         return bytes(identity(loaded_.target.device));
       case MessageKind::schemas:
         return bytes(all_schemas());
-      case MessageKind::hello:
       case MessageKind::run_graph:
+        return encode(run_graph(decode_graph_run_request(payload)));
+      case MessageKind::hello:
         break;
     }
     throw std::runtime_error("a request of unknown kind");
@@ -104,8 +104,7 @@ class TorchHandler : public WorkerHandler {
 
 extern "C" {
 
-__attribute__((visibility("default"))) int opreplay_worker_load(const char* config, char* error,
-                                                                std::size_t error_size) {
+int opreplay_worker_load(const char* config, char* error, std::size_t error_size) {
   try {
     opreplay::g_loaded = new opreplay::Loaded(opreplay::load(config));
     return 0;
@@ -118,20 +117,8 @@ __attribute__((visibility("default"))) int opreplay_worker_load(const char* conf
   }
 }
 
-__attribute__((visibility("default"))) int opreplay_worker_serve(int socket_fd, int journal_fd) {
-  using namespace opreplay;
-  void* page =
-      mmap(nullptr, sizeof(JournalPage), PROT_READ | PROT_WRITE, MAP_SHARED, journal_fd, 0);
-  if (page == MAP_FAILED || !g_loaded) return 71;
-  try {
-    TorchHandler handler(*g_loaded);
-    serve(socket_fd, Journal(static_cast<JournalPage*>(page)), handler);
-    return 0;
-  } catch (const std::exception& e) {
-    // To the captured output: the supervisor shows its tail.
-    const std::string text = std::string("opreplay worker: ") + e.what() + "\n";
-    (void)!write(STDERR_FILENO, text.data(), text.size());
-    return 70;
-  }
+int opreplay_worker_serve(int socket_fd, int journal_fd) {
+  opreplay::TorchHandler handler(*opreplay::g_loaded);
+  return opreplay::serve_process(socket_fd, journal_fd, handler);
 }
 }

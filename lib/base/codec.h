@@ -189,4 +189,20 @@ class Decoder {
   int depth_ = 0;
 };
 
+/// A whole message: one value.
+template <class T>
+std::vector<std::byte> encode_bytes(const T& value) {
+  Encoder encoder;
+  encoder.put(value);
+  return encoder.take();
+}
+
+template <class T>
+T decode_bytes(std::span<const std::byte> bytes) {
+  Decoder decoder(bytes);
+  T value = decoder.get<T>();
+  decoder.expect_end();
+  return value;
+}
+
 }  // namespace opreplay

@@ -96,6 +96,10 @@ inline bool GraphNode::operator==(const GraphNode& other) const {
          problem == other.problem && graphs == other.graphs;
 }
 
+/// Nodes of the graph and of all subgraphs. A node's number counts nodes in file order, those of
+/// its subgraphs right after it.
+std::int64_t count_nodes(const Graph& graph);
+
 std::vector<std::byte> encode(const Graph& graph);
 /// Throws Error{internal} on truncated or malformed bytes and on Refs that name no value.
 Graph decode_graph(std::span<const std::byte> bytes);

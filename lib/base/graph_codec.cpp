@@ -1,5 +1,6 @@
 #include "lib/base/call_codec.h"
 #include "lib/base/graph.h"
+#include "lib/base/graph_run.h"
 
 namespace opreplay {
 
@@ -34,6 +35,32 @@ auto members(T& t) {
   return std::tie(t.target, t.op, t.args, t.outputs, t.module, t.line, t.problem, t.graphs);
 }
 
+template <MaybeConst<GraphRunRequest> T>
+auto members(T& t) {
+  return std::tie(t.graph, t.file, t.max_bytes, t.statistics);
+}
+
+template <MaybeConst<TensorStats> T>
+auto members(T& t) {
+  return std::tie(t.path, t.desc, t.elements, t.finite, t.min, t.max, t.mean, t.std, t.int_data,
+                  t.data);
+}
+
+template <MaybeConst<NodeRun> T>
+auto members(T& t) {
+  return std::tie(t.node, t.tensors);
+}
+
+template <MaybeConst<RunOutput> T>
+auto members(T& t) {
+  return std::tie(t.is_tensor, t.desc, t.bytes, t.value);
+}
+
+template <MaybeConst<GraphRun> T>
+auto members(T& t) {
+  return std::tie(t.nodes, t.outputs, t.differences, t.failure);
+}
+
 namespace {
 
 /// Refs are indices the interpreter uses unchecked, so they are checked here, once.
@@ -60,18 +87,31 @@ void check_refs(const Graph& graph) {
 
 }  // namespace
 
-std::vector<std::byte> encode(const Graph& graph) {
-  Encoder encoder;
-  encoder.put(graph);
-  return encoder.take();
-}
+std::vector<std::byte> encode(const Graph& graph) { return encode_bytes(graph); }
+std::vector<std::byte> encode(const GraphRunRequest& request) { return encode_bytes(request); }
+std::vector<std::byte> encode(const GraphRun& run) { return encode_bytes(run); }
 
 Graph decode_graph(std::span<const std::byte> bytes) {
-  Decoder decoder(bytes);
-  auto graph = decoder.get<Graph>();
-  decoder.expect_end();
+  auto graph = decode_bytes<Graph>(bytes);
   check_refs(graph);
   return graph;
+}
+
+GraphRunRequest decode_graph_run_request(std::span<const std::byte> bytes) {
+  auto request = decode_bytes<GraphRunRequest>(bytes);
+  check_refs(request.graph);
+  return request;
+}
+
+GraphRun decode_graph_run(std::span<const std::byte> bytes) {
+  return decode_bytes<GraphRun>(bytes);
+}
+
+std::int64_t count_nodes(const Graph& graph) {
+  auto count = static_cast<std::int64_t>(graph.nodes.size());
+  for (const GraphNode& node : graph.nodes)
+    for (const Graph& inner : node.graphs) count += count_nodes(inner);
+  return count;
 }
 
 }  // namespace opreplay

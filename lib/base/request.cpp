@@ -52,31 +52,12 @@ auto members(T& t) {
                   t.reference_ms, t.target_ms, t.total_ms, t.host_peak_bytes);
 }
 
-namespace {
-
-template <class T>
-std::vector<std::byte> encode_one(const T& value) {
-  Encoder encoder;
-  encoder.put(value);
-  return encoder.take();
-}
-
-template <class T>
-T decode_one(std::span<const std::byte> bytes) {
-  Decoder decoder(bytes);
-  T value = decoder.get<T>();
-  decoder.expect_end();
-  return value;
-}
-
-}  // namespace
-
-std::vector<std::byte> encode(const ReplayRequest& request) { return encode_one(request); }
-std::vector<std::byte> encode(const Outcome& outcome) { return encode_one(outcome); }
+std::vector<std::byte> encode(const ReplayRequest& request) { return encode_bytes(request); }
+std::vector<std::byte> encode(const Outcome& outcome) { return encode_bytes(outcome); }
 
 ReplayRequest decode_request(std::span<const std::byte> bytes) {
-  return decode_one<ReplayRequest>(bytes);
+  return decode_bytes<ReplayRequest>(bytes);
 }
-Outcome decode_outcome(std::span<const std::byte> bytes) { return decode_one<Outcome>(bytes); }
+Outcome decode_outcome(std::span<const std::byte> bytes) { return decode_bytes<Outcome>(bytes); }
 
 }  // namespace opreplay

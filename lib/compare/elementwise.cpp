@@ -23,10 +23,14 @@ double flush(const Evidence& e, const Roundoff& at, std::size_t i) {
 
 }  // namespace
 
+bool is_correctly_rounded(const Evidence& e) {
+  return word_attribute(e, "kind", "") == "exact" && scalar(e, "alpha").value_or(1) == 1;
+}
+
 Bound elementwise_bound(const Evidence& e) {
   Bound bound;
   bound.tau.resize(e.reference.data.size());
-  if (word_attribute(e, "kind", "") == "exact") return bound;  // correctly rounded
+  if (is_correctly_rounded(e)) return bound;
   const Roundoff at = roundoff(e.dtype);
   const double factor = at.w * number_attribute(e, "ulp", 4);
   for (std::size_t i = 0; i < bound.tau.size(); ++i)

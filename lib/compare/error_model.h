@@ -82,6 +82,10 @@ struct ErrorModel {
   Bound (*bound)(const Evidence&);
 };
 
+/// The op rounds once, so that tau is 0: `kind: exact` in its rule, and no alpha but 1 (which adds
+/// a product to the sum). Such an op needs no condition.
+bool is_correctly_rounded(const Evidence& evidence);
+
 /// Every model, by name.
 std::span<const ErrorModel> error_models();
 /// The model called `name`, or null.

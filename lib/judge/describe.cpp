@@ -12,8 +12,8 @@ namespace {
 
 /// The class of a number as a reader calls it.
 std::string class_text(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "Inf" : "-Inf";
   return "a finite value";
 }
 
@@ -62,11 +62,9 @@ std::string signal_name(int signal) {
   }
 }
 
-std::string element_text(const WorstElement& element, bool bound) {
-  std::string text = fmt::format("element {}: target {}, reference {}", index_text(element.index),
-                                 number_text(element.target), number_text(element.reference));
-  if (bound) text += ", allowed difference " + number_text(element.bound);
-  return text;
+std::string element_text(const WorstElement& element) {
+  return fmt::format("element {}: target {}, reference {}", index_text(element.index),
+                     number_text(element.target), number_text(element.reference));
 }
 
 std::string class_difference_text(const OutputComparison& output) {
@@ -77,13 +75,15 @@ std::string class_difference_text(const OutputComparison& output) {
   const std::string got =
       std::isfinite(first.target) ? number_text(first.target) : class_text(first.target);
   return fmt::format("{} expected at {} of {} elements, got {} ({})", class_text(first.reference),
-                     count, output.elements, got, element_text(first, false));
+                     count, output.elements, got, element_text(first));
 }
 
 std::string value_difference_text(const OutputComparison& output) {
   std::string text =
       fmt::format("{} of {} elements outside the bound", output.bad, output.elements);
-  if (!output.worst.empty()) text += " (" + element_text(output.worst.front(), true) + ")";
+  if (!output.worst.empty())
+    text += fmt::format(" ({}, allowed difference {})", element_text(output.worst.front()),
+                        number_text(output.worst.front().bound));
   return text + ", error/bound " + fmt::format("{:.3g}", output.worst_ratio);
 }
 

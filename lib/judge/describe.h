@@ -18,10 +18,10 @@ std::string index_text(const std::vector<std::int64_t>& index);
 /// "SIGSEGV" for 11; "signal 99" where there is no name.
 std::string signal_name(int signal);
 
-/// "element [0,0,0,0]: target 0, reference nan"; with `bound` also ", allowed difference 1e-07".
-std::string element_text(const WorstElement& element, bool bound);
+/// "element [0,0,0,0]: target 0, reference nan"
+std::string element_text(const WorstElement& element);
 
-/// "nan expected at 1 of 120 elements, got 0 (element ...)". Requires a class difference.
+/// "NaN expected at 1 of 120 elements, got 0 (element ...)". Requires a class difference.
 std::string class_difference_text(const OutputComparison& output);
 
 /// "3 of 120 elements outside the bound (element ...), error/bound 17.2". Requires bad

@@ -126,7 +126,7 @@ class Console : public Reporter {
                     Status::pending, Reason::not_run});
       ++count;
     }
-    if (count > 0) out_ << fmt::format("{} of {} cases were not run\n", count, plan_.cases.size());
+    if (count > 0) out_ << fmt::format("not run: {} of {} cases\n", count, plan_.cases.size());
   }
 
   void print_ops() {

@@ -66,7 +66,7 @@ std::string finding(const Record& record) {
     text += "\n";
   };
   std::vector<std::string> figures = figure_lines(record.outcome);
-  for (std::string& line : worst_lines(record.outcome)) figures.push_back(std::move(line));
+  for (std::string& line : worst_lines(record)) figures.push_back(std::move(line));
   block(figures);
   const auto item = [&](const char* name, const std::string& value) {
     if (!value.empty()) text += fmt::format("- {}: {}\n", name, value);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "lib/judge/describe.h"
 
@@ -58,11 +60,17 @@ std::vector<std::string> figure_lines(const Outcome& outcome) {
   return lines;
 }
 
-std::vector<std::string> worst_lines(const Outcome& outcome) {
+std::vector<std::string> worst_lines(const Record& record) {
   std::vector<std::string> lines;
-  for (const OutputComparison& o : outcome.outputs)
-    for (const WorstElement& element : o.worst)
-      lines.push_back(prefix(outcome, o) + element_text(element, true));
+  for (const OutputComparison& o : record.outcome.outputs)
+    for (const WorstElement& element : o.worst) {
+      const std::string text = element_text(element);
+      if (record.verdict.detail.find(text) != std::string::npos) continue;
+      std::string line = prefix(record.outcome, o) + text;
+      if (std::isfinite(element.target) && std::isfinite(element.reference))
+        line += ", allowed difference " + number_text(element.bound);
+      lines.push_back(std::move(line));
+    }
   return lines;
 }
 
@@ -73,7 +81,7 @@ std::vector<std::string> evidence_lines(const Record& record, Detail detail) {
   };
   if (!record.verdict.detail.empty()) lines.push_back(printable(record.verdict.detail));
   append(figure_lines(record.outcome));
-  if (detail == Detail::full) append(worst_lines(record.outcome));
+  if (detail == Detail::full) append(worst_lines(record));
   for (const std::string& note : record.verdict.notes) lines.push_back("note: " + printable(note));
   if (detail == Detail::full) append_tail(record.outcome.output_tail, lines);
   if (!record.repro.empty() && record.verdict.status != Status::pass)

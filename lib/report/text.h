@@ -18,8 +18,8 @@ std::string headline(const Verdict& verdict);
 /// The largest errors of each output with values outside its bound.
 std::vector<std::string> figure_lines(const Outcome& outcome);
 
-/// The worst elements of each output.
-std::vector<std::string> worst_lines(const Outcome& outcome);
+/// The worst elements of each output, but for the one that the verdict's detail quotes.
+std::vector<std::string> worst_lines(const Record& record);
 
 enum class Detail {
   brief,

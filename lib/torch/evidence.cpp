@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/base/numeric.h"
 #include "lib/torch/dtype_map.h"
 #include "lib/torch/reference.h"
 #include "lib/torch/wide.h"
@@ -159,17 +160,7 @@ std::int64_t distinct_magnitudes(const InputImage& image) {
 /// T of an output: what the witness has; where only a wider run exists, the tested dtype.
 DType tested_dtype(const ReferenceOutput& output, const InputImage& image) {
   const at::Tensor& known = output.witness.defined() ? output.witness : output.wide;
-  const DType dtype = from_torch(known.scalar_type()).value_or(DType::f64);
-  switch (dtype) {
-    case DType::c128:
-      return DType::f64;
-    case DType::c64:
-      return DType::f32;
-    case DType::c32:
-      return DType::f16;
-    default:
-      break;
-  }
+  const DType dtype = component_type(from_torch(known.scalar_type()).value_or(DType::f64));
   if (output.witness.defined() || !is_floating(dtype)) return dtype;
   for (const InputTensor& input : image.tensors())
     if (is_floating(input.desc.dtype)) return input.desc.dtype;
@@ -205,10 +196,7 @@ Evidence gather_evidence(const ReferenceJob& job, const Reference& reference, st
     gather_terms(runner, evidence);
     evidence.distinct_magnitudes = distinct_magnitudes(job.image);
   }
-  // add, sub, mul, neg, abs are correctly rounded: their bound needs no condition number.
-  const auto kind = evidence.attributes.find("kind");
-  const bool correctly_rounded = kind != evidence.attributes.end() && kind->second == "exact";
-  if (job.model->needs.condition && !correctly_rounded) {
+  if (job.model->needs.condition && !is_correctly_rounded(evidence)) {
     gather_condition(job, runner, wide_mode(job.image), evidence);
     gather_magnitude(job, evidence);
   }

@@ -86,6 +86,10 @@ class Replay {
                                                                   : "structure only";
     outcome_.kernel = kernel_of(operators_.back(),
                                 c10::backendToDispatchKey(c10::dispatchKeyToBackend(device_key())));
+    if (job.model && is_random(job)) {
+      job.model = nullptr;
+      outcome_.evidence = "random: two runs on the CPU differ";
+    }
     // What the reference rejects as well is no case at all.
     if (reference_.error && reference_.outputs.empty()) return finish(start);
 
@@ -109,6 +113,19 @@ class Replay {
     outcome_.host_peak_bytes = usage.ru_maxrss * 1024;
     outcome_.total_ms = milliseconds_since(start);
     return std::move(outcome_);
+  }
+
+  /// Many ops tagged as seeded are harmless (dropout in eval mode); one that gives other bytes when
+  /// run again cannot be compared by value.
+  bool is_random(const ReferenceJob& job) const {
+    if (!operators_.back().hasTag(at::Tag::nondeterministic_seeded) || reference_.error)
+      return false;
+    const Reference again = compute_reference(job);
+    for (std::size_t i = 0; i < reference_.outputs.size(); ++i)
+      if (!std::ranges::equal(bytes_of(reference_.outputs[i].witness_dense),
+                              bytes_of(again.outputs[i].witness_dense)))
+        return true;
+    return false;
   }
 
   c10::DispatchKey device_key() const {

@@ -3,7 +3,7 @@
 
     bench.py BIN_DIR MODEL.pt2 [--assert]
 
---assert fails where a figure exceeds three times its bound (machines under test are shared).
+The model is llama.pt2 of OPREPLAY_CORPUS where that is set. --assert fails where a figure exceeds three times its bound (machines under test are shared).
 """
 
 import os
@@ -56,6 +56,9 @@ def cases_per_second(program, folder):
 
 def main():
     bin_dir, model = sys.argv[1:3]
+    corpus = os.environ.get("OPREPLAY_CORPUS")
+    if corpus:
+        model = os.path.join(corpus, "llama.pt2")
     check = "--assert" in sys.argv
     program = os.path.join(bin_dir, "opreplay")
     failed = 0

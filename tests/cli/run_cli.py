@@ -13,7 +13,7 @@ A file holds blocks; each runs in an empty folder of its own, with BIN_DIR first
     stdout pass:1
     stderr! error
 
-`file NAME` writes the `|` lines that follow. `$` runs a shell command; the lines after it say what it
+MODELS names the folder of the models the build exports. `file NAME` writes the `|` lines that follow. `$` runs a shell command; the lines after it say what it
 must do: `exit N` (default 0), `stdout TEXT` and `stderr TEXT` (TEXT is part of it, in this order),
 `stdout! TEXT` (is not part of it), `stdout= ` (is empty). A block may hold several commands.
 """
@@ -88,7 +88,7 @@ def main():
     environment = {k: v for k, v in os.environ.items() if not k.startswith("OPREPLAY_")}
     environment["PATH"] = os.path.abspath(bin_dir) + ":" + environment["PATH"]
     environment["LC_ALL"] = "C.UTF-8"
-    environment["SOURCE"] = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+    environment["MODELS"] = os.path.abspath(os.path.join(bin_dir, "..", "models"))
     failed = ran = 0
     for name, commands, files in parse(path):
         if only and only not in name:

@@ -25,7 +25,7 @@ declare -A below=(
   [isolate]="base spec"
   [ledger]="base judge plan spec"
   [report]="base judge ledger plan spec"
-  [session]="base spec plan judge isolate"
+  [session]="base spec model plan judge isolate"
   [torch]="base compare"
 )
 

@@ -1,12 +1,14 @@
 #pragma once
-/// An empty folder that goes away with the object.
+/// An empty folder that goes away with the object, and files in it.
 
 #include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace opreplay::testing {
 
@@ -25,15 +27,24 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
-  /// Writes `text` to the file `name` of the folder; its path.
-  std::filesystem::path write(const std::string& name, const std::string& text) const {
-    std::ofstream(path_ / name) << text;
-    return path_ / name;
-  }
   std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+
+  /// Writes a file of the folder, in a subfolder if `name` says so; its path.
+  std::filesystem::path write(std::string_view name, std::string_view bytes) const {
+    const std::filesystem::path file = path_ / name;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file, std::ios::binary)
+        .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    return file;
+  }
 
  private:
   std::filesystem::path path_;
 };
+
+inline std::string read_file(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
 
 }  // namespace opreplay::testing

@@ -22,6 +22,14 @@ pid_t process_of(Supervisor& supervisor) {
   return std::stoi(line(supervisor.identity(), "process"));
 }
 
+/// Long enough for a worker on a busy machine to reach the place where it hangs.
+constexpr double k_deadline_s = 0.3;
+
+bool answers(Supervisor& supervisor) {
+  return supervisor.exchange(MessageKind::replay, encode(wish("test.echo")), k_patience_s).ending ==
+         Ending::answered;
+}
+
 }  // namespace
 
 TEST_CASE("an answer comes back whole, again and again from one worker") {
@@ -91,41 +99,39 @@ TEST_CASE("a crash of one case is no trouble for the next") {
 
 TEST_CASE("a hang ends at its deadline") {
   SupervisorOptions options = fake_options();
-  options.timeout_s = 0.1;
+  options.timeout_s = k_deadline_s;
   Supervisor supervisor(fake_profile(), options);
   const auto start = Clock::now();
   const Outcome hung = supervisor.run(wish("test.hang"));
-  const auto took = Clock::now() - start;
+  CHECK(Clock::now() - start >= std::chrono::milliseconds(300));
   CHECK(hung.ending == Ending::hung);
   CHECK(hung.stage == Stage::launch);
-  CHECK(took >= std::chrono::milliseconds(100));
-  CHECK(supervisor.run(wish("test.echo", 5)).input_hash == 5);
-  CHECK(hung.total_ms >= 100);
+  CHECK(hung.total_ms >= 300);
+  CHECK(answers(supervisor));
 }
 
 TEST_CASE("a hang that ignores SIGTERM is killed after the grace period") {
-  SupervisorOptions options = fake_options();
-  options.timeout_s = 0.1;
-  Supervisor supervisor(fake_profile(), options);
+  Supervisor supervisor(fake_profile(), fake_options());
   const Watched worker(process_of(supervisor));
   REQUIRE(worker.exists());
   const auto start = Clock::now();
-  const Outcome hung = supervisor.run(wish("test.ignore_term"));
+  const Exchange hung =
+      supervisor.exchange(MessageKind::replay, encode(wish("test.ignore_term")), k_deadline_s);
+  // The deadline and 0.5 s of grace, docs/isolation.md.
+  CHECK(Clock::now() - start >= std::chrono::milliseconds(800));
   CHECK(hung.ending == Ending::hung);
   CHECK(hung.stage == Stage::launch);
-  // 0.1 s of deadline and 0.5 s of grace, docs/isolation.md.
-  CHECK(Clock::now() - start >= std::chrono::milliseconds(600));
-  CHECK(worker.ends_within(0));
-  CHECK(supervisor.run(wish("test.echo", 5)).input_hash == 5);
+  CHECK(worker.ends());
+  CHECK(answers(supervisor));
 }
 
 TEST_CASE("a stopped worker hangs too") {
-  SupervisorOptions options = fake_options();
-  options.timeout_s = 0.1;
-  Supervisor supervisor(fake_profile(), options);
+  Supervisor supervisor(fake_profile(), fake_options());
   const Watched worker(process_of(supervisor));
-  CHECK(supervisor.run(wish("test.crash", SIGSTOP)).ending == Ending::hung);
-  CHECK(worker.ends_within(0));
+  const Exchange hung =
+      supervisor.exchange(MessageKind::replay, encode(wish("test.crash", SIGSTOP)), k_deadline_s);
+  CHECK(hung.ending == Ending::hung);
+  CHECK(worker.ends());
 }
 
 TEST_CASE("the tail of the output is kept and capped") {
@@ -160,10 +166,10 @@ TEST_CASE("what a worker started ends with it") {
   const Outcome started = supervisor.run(wish("test.grandchild"));
   const Watched grandchild(static_cast<pid_t>(started.output_hash));
   REQUIRE(grandchild.exists());
-  CHECK_FALSE(grandchild.ends_within(0));
+  CHECK(grandchild.alive());
   // The grandchild holds the worker's socket open: the end must be seen nevertheless.
   CHECK(supervisor.run(wish("test.crash", SIGSEGV)).ending == Ending::crashed);
-  CHECK(grandchild.ends_within(5000));
+  CHECK(grandchild.ends());
 }
 
 TEST_CASE("a worker that dies between cases is not blamed on the next") {
@@ -227,7 +233,7 @@ TEST_CASE("an interrupt ends the case at once") {
   const Outcome outcome = supervisor.run(wish("test.hang"), [&] { return ++asked > 3; });
   CHECK(outcome.ending == Ending::lost);
   CHECK(outcome.notes == std::vector<std::string>{"interrupted"});
-  CHECK(worker.ends_within(0));
+  CHECK(worker.ends());
   CHECK(asked == 4);
   CHECK(supervisor.run(wish("test.echo", 6)).input_hash == 6);
 }

@@ -336,7 +336,7 @@ TEST_CASE("reference_suspect: both wrong alike, declared so, or no evidence") {
 
 TEST_CASE("wrong_class and wrong_value say which element") {
   CHECK(judge(wrong_class(), {}).detail ==
-        "nan expected at 1 of 120 elements, got 0 (element [0,0,0,0]: target 0, reference nan)");
+        "NaN expected at 1 of 120 elements, got 0 (element [0,0,0,0]: target 0, reference nan)");
   const Verdict v = judge(wrong_value(), {});
   CHECK(v.reason == Reason::wrong_value);
   CHECK(v.detail ==
@@ -349,7 +349,7 @@ TEST_CASE("a finding names its output where there are several") {
   o.outputs[0].name = "out1";
   o.outputs.insert(o.outputs.begin(), right().outputs[0]);
   o.outputs_expected = o.outputs_got = 2;
-  CHECK(judge(o, {}).detail.starts_with("out1: nan expected"));
+  CHECK(judge(o, {}).detail.starts_with("out1: NaN expected"));
 }
 
 TEST_CASE("cpu_fallback: right, but not on the target") {

@@ -119,20 +119,6 @@ std::string zip_bytes(const std::vector<ZipMember>& members, const ZipOptions& o
   return bytes + options.comment;
 }
 
-TempFile::TempFile(std::string_view name, std::string_view bytes) {
-  std::string pattern = (std::filesystem::temp_directory_path() / "opreplay-XXXXXX").string();
-  REQUIRE(::mkdtemp(pattern.data()));
-  folder_ = pattern;
-  path_ = folder_ / name;
-  std::ofstream(path_, std::ios::binary)
-      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-}
-
-TempFile::~TempFile() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
-}
-
 nlohmann::json small_model() {
   nlohmann::json model = nlohmann::json::parse(R"({
     "graph_module": {

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/support/temporary_folder.h"
+
 namespace opreplay::test {
 
 /// One entry as written; the fields of its central header may lie.
@@ -35,14 +37,12 @@ std::string zip_bytes(const std::vector<ZipMember>& members, const ZipOptions& o
 /// A file that is gone with the object.
 class TempFile {
  public:
-  TempFile(std::string_view name, std::string_view bytes);
-  ~TempFile();
-  TempFile(const TempFile&) = delete;
-  TempFile& operator=(const TempFile&) = delete;
+  TempFile(std::string_view name, std::string_view bytes) : path_(folder_.write(name, bytes)) {}
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  std::filesystem::path folder_, path_;
+  opreplay::testing::TemporaryFolder folder_;
+  std::filesystem::path path_;
 };
 
 /// models/model.json of a model with a weight w f32[3,2], a user input x f32[2,3] and the node

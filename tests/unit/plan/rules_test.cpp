@@ -6,10 +6,12 @@
 #include "lib/plan/expression.h"
 #include "lib/spec/schema_table.h"
 #include "opreplay/error.h"
-#include "tests/unit/spec/temp_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace opreplay {
 namespace {
+
+using namespace testing;
 
 OpCall call_of(const std::string& text) { return parse_case(text, shipped_schemas()).calls.at(0); }
 
@@ -24,7 +26,7 @@ Values resolve(const RuleSet& rules, const std::string& call_text, const std::st
 }
 
 RuleSet load(const std::string& text) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("r.yaml", text);
   return RuleSet::load({folder.path()});
 }
@@ -179,7 +181,7 @@ TEST_CASE("mistakes in rules are reported with their place") {
 }
 
 TEST_CASE("a later folder replaces the rules of an earlier one; the hash follows the content") {
-  const TempFolder first, second, same;
+  const TemporaryFolder first, second, same;
   first.write("a.yaml", "rules: [{op: aten.x, oracle: gelu, parameters: [w]}, {op: aten.y}]\n");
   second.write("b.yaml", "rules: [{op: aten.x, oracle: silu}]\n");
   same.write("z.yaml",

@@ -6,10 +6,12 @@
 
 #include "opreplay/error.h"
 #include "opreplay/spec.h"
-#include "tests/unit/spec/temp_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace opreplay {
 namespace {
+
+using namespace testing;
 
 const std::filesystem::path k_data = std::filesystem::path(OPREPLAY_TEST_DATA) / "specs";
 
@@ -102,7 +104,7 @@ std::string mutate(std::string text, std::mt19937& random) {
 }
 
 TEST_CASE("mutated files load or are refused with file and place") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   std::mt19937 random(20250101);
   int refused = 0;
   for (const char* name : {"aten.softmax.int.yaml", "aten.cat.yaml", "h4lib.scaled_gather.yaml"}) {
@@ -128,7 +130,7 @@ TEST_CASE("mutated files load or are refused with file and place") {
 }
 
 TEST_CASE("bombs are refused quickly") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const std::string head = "opspec: 1\nop: aten.relu\nschema: \"relu(Tensor self) -> Tensor\"\n";
   const auto refused = [&](const std::string& text) {
     try {

@@ -3,10 +3,12 @@
 
 #include "opreplay/error.h"
 #include "opreplay/spec.h"
-#include "tests/unit/spec/temp_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace opreplay {
 namespace {
+
+using namespace testing;
 
 const std::filesystem::path k_data = std::filesystem::path(OPREPLAY_TEST_DATA) / "specs";
 
@@ -19,7 +21,7 @@ const TensorArg& tensor(const OpCall& call, const std::string& name) {
 
 // The message of loading a file with this text; fails if it loads.
 std::string problem(const std::string& text, const LoadLimits& limits = {}) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto file = folder.write("s.yaml", text);
   try {
     load_specs(file, limits);
@@ -143,7 +145,7 @@ TEST_CASE("a custom operator is read by the schema of its own file") {
 }
 
 TEST_CASE("a folder gives its files in name order, others than *.yaml left alone") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const std::string text = read_file(k_data / "aten.cat.yaml");
   for (const char* name : {"b.yaml", "a/z.yaml", "a.yaml", "notes.txt", "c.yaml.partial"})
     folder.write(name, text);
@@ -254,7 +256,7 @@ TEST_CASE("mistakes at the top of a file are reported") {
 }
 
 TEST_CASE("all problems of all files come in one go") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("b/2.yaml", softmax("  - {args: {self: \"f33[2]\", dim: 0}, count: x}\n"));
   folder.write("a.yaml", "opspec: 1\nfoo: 1\n");
   try {
@@ -284,7 +286,7 @@ TEST_CASE("tensors beyond the limit are refused before anything is made") {
   // 2^60 f64 elements are 2^63 bytes.
   CHECK_THAT(problem(softmax("  - args: {self: \"f64[1152921504606846976]\", dim: 0}\n"), limits),
              Catch::Contains("more than 2^63 bytes"));
-  const TempFolder folder;
+  const TemporaryFolder folder;
   // One storage counts once.
   const auto file = folder.write(
       "s.yaml",
@@ -299,7 +301,7 @@ TEST_CASE("tensors beyond the limit are refused before anything is made") {
 }
 
 TEST_CASE("data files are looked for inside the spec's folder only") {
-  const TempFolder outer;
+  const TemporaryFolder outer;
   outer.write("secret.safetensors", "x");
   outer.write("specs/blobs.safetensors", "x");
   outer.write("specs/deep/blobs.safetensors", "x");
@@ -336,7 +338,7 @@ TEST_CASE("data files are looked for inside the spec's folder only") {
 }
 
 TEST_CASE("what cannot be read as specs is an error that names it") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   CHECK_THROWS_WITH(load_specs(folder.path() / "none.yaml"),
                     Catch::Contains("none.yaml: cannot read"));
   CHECK_THROWS_WITH(load_specs(folder.path()), Catch::Contains("found no *.yaml file"));

@@ -8,10 +8,12 @@
 #include "lib/base/schema.h"
 #include "opreplay/error.h"
 #include "opreplay/spec.h"
-#include "tests/unit/spec/temp_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace opreplay {
 namespace {
+
+using namespace testing;
 
 const std::filesystem::path k_data = std::filesystem::path(OPREPLAY_TEST_DATA) / "specs";
 
@@ -190,7 +192,7 @@ OpSpec any_spec() {
 }
 
 TEST_CASE("any spec survives writing and reading") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   REQUIRE(rc::check("load(write(s)) == s, and writing is idempotent", [&folder] {
     const OpSpec spec = any_spec();
     write_specs({spec}, folder.path());
@@ -205,12 +207,12 @@ TEST_CASE("NaN is written and read back") {
   OpSpec spec = load_specs(k_data / "aten.cat.yaml")[0];
   const std::string text = to_yaml(spec);
   CHECK_THAT(text, Catch::Contains("[0, -0.0, .nan, .inf, -.inf, 0.1]"));
-  const TempFolder folder;
+  const TemporaryFolder folder;
   CHECK(to_yaml(load_specs(folder.write("s.yaml", text))[0]) == text);
 }
 
 TEST_CASE("only whole files appear, and a failure names the path") {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto specs = load_specs(k_data / "aten.cat.yaml");
   write_specs(specs, folder.path() / "new/deep");
   std::vector<std::string> names;
