@@ -12,12 +12,6 @@
 namespace opreplay {
 namespace {
 
-std::vector<std::string_view> dtype_words() {
-  std::vector<std::string_view> words;
-  for (const DType dtype : all_dtypes()) words.push_back(name(dtype));
-  return words;
-}
-
 template <class Words>
 bool contains(const Words& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
@@ -106,7 +100,7 @@ std::string hint(const Value& value, const SchemaType& type) {
     case SchemaBase::string:
       return "; write strings in double quotes";
     case SchemaBase::scalar_type:
-      return nearest_hint(nearest_word(word->text, dtype_words()));
+      return nearest_hint(nearest_dtype(word->text));
     case SchemaBase::layout:
       return nearest_hint(nearest_word(word->text, k_layout_words));
     case SchemaBase::memory_format:

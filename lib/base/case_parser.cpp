@@ -16,12 +16,6 @@ namespace {
 constexpr int k_max_nesting = 64;
 constexpr std::size_t k_max_rank = 64;
 
-std::vector<std::string_view> dtype_words() {
-  std::vector<std::string_view> words;
-  for (const DType dtype : all_dtypes()) words.push_back(name(dtype));
-  return words;
-}
-
 /// Reads values, tensors and variations: what needs no schema.
 class ValueReader {
  public:
@@ -119,8 +113,8 @@ class ValueReader {
   TensorDesc tensor_after(std::string_view word, std::size_t start) {
     const auto dtype = parse_dtype(word);
     if (!dtype)
-      in_.fail_at(start, "expected a dtype, found " + excerpt(word) +
-                             nearest_hint(nearest_word(word, dtype_words())));
+      in_.fail_at(start,
+                  "expected a dtype, found " + excerpt(word) + nearest_hint(nearest_dtype(word)));
     TensorDesc desc;
     desc.dtype = *dtype;
     in_.skip_spaces();

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "opreplay/dtype.h"
+
 namespace opreplay {
 namespace {
 
@@ -132,6 +134,12 @@ std::string nearest_word(std::string_view word, std::span<const std::string_view
     }
   }
   return std::string(nearest);
+}
+
+std::string nearest_dtype(std::string_view word) {
+  std::vector<std::string_view> names;
+  for (const DType dtype : all_dtypes()) names.push_back(name(dtype));
+  return nearest_word(word, names);
 }
 
 std::string nearest_hint(std::string_view nearest) {

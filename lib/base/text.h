@@ -31,6 +31,9 @@ std::size_t typo_cap(std::size_t length);
 /// The word closest to `word`; empty if none is within typo_cap.
 std::string nearest_word(std::string_view word, std::span<const std::string_view> words);
 
+/// The dtype name closest to `word`; empty if none is near.
+std::string nearest_dtype(std::string_view word);
+
 /// "; nearest valid word: f32", or nothing if `nearest` is empty.
 std::string nearest_hint(std::string_view nearest);
 

@@ -24,6 +24,7 @@ TEST_CASE("the nearest word") {
   CHECK(nearest_word("bfloat16", words).empty());
   CHECK(nearest_word("int", words).empty());
   CHECK(nearest_word("bool", words) == "bool");
+  CHECK(nearest_dtype("bf61") == "bf16");
   CHECK(nearest_hint("f32") == "; nearest valid word: f32");
   CHECK(nearest_hint("").empty());
 }
