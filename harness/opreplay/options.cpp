@@ -38,7 +38,10 @@ void add_run_options(CLI::App& command, RunOptions& options) {
                   "NAME[:INDEX] of a profile, or sim[:FAULTS.yaml]; default: the only "
                   "accelerator found")
       ->type_name("DEVICE");
-  command.add_option("--vary", options.vary, "variation families: all, none" + family_names())
+  command
+      .add_option("--vary", options.vary,
+                  "variation families of op-specs: all, none" + family_names() +
+                      "; a case string runs as it stands")
       ->delimiter(',')
       ->type_name("FAMILIES")
       ->allow_extra_args(false)

@@ -79,8 +79,9 @@ bool is_infrastructure(const Facts& f) {
   if (o.ending == Ending::lost) return true;
   if (o.ending == Ending::exited && o.exit_code == k_worker_failed) return true;
   if (o.ending != Ending::answered && o.stage == Stage::queued) return true;
-  // The host was too slow or too small, not the target.
-  if (o.ending == Ending::hung && o.stage == Stage::compare) return true;
+  // Comparing is the host's work: too slow, too small, or wrong, but not the target.
+  if ((o.ending == Ending::hung || o.ending == Ending::crashed) && o.stage == Stage::compare)
+    return true;
   const auto not_the_calls_fault = [](const std::optional<Raised>& raised) {
     return raised && (says_out_of_memory(*raised) || raised->stage == Stage::inputs);
   };

@@ -27,7 +27,13 @@ bool write_all(int fd, std::string_view text) {
 }  // namespace
 
 void write_file(const std::filesystem::path& path, std::string_view text) {
-  const std::string temporary = path.string() + ".tmp" + std::to_string(::getpid());
+  // A device, a pipe or a link stays what it is; only a regular file is replaced.
+  std::error_code ignored;
+  const auto kind = std::filesystem::symlink_status(path, ignored).type();
+  const bool replace =
+      kind == std::filesystem::file_type::not_found || kind == std::filesystem::file_type::regular;
+  const std::string temporary =
+      replace ? path.string() + ".tmp" + std::to_string(::getpid()) : path.string();
   const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   bool written = fd >= 0 && write_all(fd, text);
   if (fd >= 0) {
@@ -37,9 +43,9 @@ void write_file(const std::filesystem::path& path, std::string_view text) {
     if (!written) errno = first_error;
     written = written && closed;
   }
-  if (written && ::rename(temporary.c_str(), path.c_str()) == 0) return;
+  if (written && (!replace || ::rename(temporary.c_str(), path.c_str()) == 0)) return;
   const std::string why = system_error_text();
-  ::unlink(temporary.c_str());
+  if (replace) ::unlink(temporary.c_str());
   throw Error(ExitCode::output_failed, "cannot write " + path.string() + ": " + why);
 }
 

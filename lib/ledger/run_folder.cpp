@@ -42,12 +42,12 @@ void check_mode(const fs::path& folder, OpenMode mode) {
   const bool holds_run = is_run_folder(folder);
   if (mode == OpenMode::resume) {
     if (holds_run) return;
-    throw Error(ExitCode::invalid_input, "no run to resume in " + folder.string() + ": expected " +
-                                             k_records + " there; leave out --resume to begin one");
+    throw Error(ExitCode::invalid_input,
+                "no run to resume in " + folder.string() + ": expected " + k_records + " there");
   }
   std::error_code error;
   if (holds_run && mode == OpenMode::fresh)
-    fail(folder.string() + " holds a run already; resume it with --resume or name another folder");
+    fail(folder.string() + " holds a run already; name another folder");
   if (!holds_run && fs::exists(folder) && !fs::is_empty(folder, error))
     fail(folder.string() + " is not empty and holds no run; name another folder");
 }

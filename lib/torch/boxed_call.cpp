@@ -4,6 +4,8 @@
 #include <ATen/core/List.h>
 #include <c10/util/Exception.h>
 
+#include <algorithm>
+
 #include "lib/base/schema.h"
 #include "lib/torch/dtype_map.h"
 #include "opreplay/error.h"
@@ -36,6 +38,12 @@ c10::Layout parse_layout(const std::string& word, const std::string& path) {
   TORCH_CHECK(word == "strided", "argument ", path, ": layout ", word,
               " cannot be replayed, only strided");
   return c10::Layout::Strided;
+}
+
+bool holds_ref(const Value& value) {
+  if (value.get<Ref>()) return true;
+  const List* items = value.get<List>();
+  return items && std::any_of(items->begin(), items->end(), holds_ref);
 }
 
 /// One call's conversion of values to IValues.
@@ -188,10 +196,16 @@ torch::jit::Stack make_stack(const c10::FunctionSchema& schema, const OpCall& ca
   torch::jit::Stack stack;
   stack.reserve(schema.arguments().size());
   std::size_t used = 0;
+  bool makes_tensors = true;
+  for_each_tensor(call, [&](const std::string&, const TensorArg&) { makes_tensors = false; });
+  for (const Arg& arg : call.args) makes_tensors &= !holds_ref(arg.value);
   for (const c10::Argument& argument : schema.arguments()) {
     if (const Value* value = find_arg(call, argument.name())) {
       ++used;
       stack.push_back(converter.convert(*value, argument.real_type(), argument.name()));
+    } else if (makes_tensors && argument.name() == "device") {
+      // A factory without a device would make its tensor on the CPU.
+      stack.emplace_back(source.device());
     } else if (argument.default_value()) {
       stack.push_back(*argument.default_value());
     } else {

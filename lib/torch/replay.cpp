@@ -90,6 +90,10 @@ class Replay {
       job.model = nullptr;
       outcome_.evidence = "random: two runs on the CPU differ";
     }
+    if (job.model && !job.exact && any_complex(image)) {
+      job.model = nullptr;
+      outcome_.evidence = "the error models hold for real numbers only";
+    }
     // What the reference rejects as well is no case at all.
     if (reference_.error && reference_.outputs.empty()) return finish(start);
 
@@ -113,6 +117,11 @@ class Replay {
     outcome_.host_peak_bytes = usage.ru_maxrss * 1024;
     outcome_.total_ms = milliseconds_since(start);
     return std::move(outcome_);
+  }
+
+  static bool any_complex(const InputImage& image) {
+    return std::ranges::any_of(
+        image.tensors(), [](const InputTensor& input) { return is_complex(input.desc.dtype); });
   }
 
   /// Many ops tagged as seeded are harmless (dropout in eval mode); one that gives other bytes when

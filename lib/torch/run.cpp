@@ -103,9 +103,11 @@ std::vector<std::string> written_paths(const c10::FunctionSchema& schema, const 
 }
 
 at::Tensor to_dense_cpu(const at::Tensor& tensor) {
+  // Conjugation and negation are bits on the tensor: the memory is copied, the bit set again here.
+  if (tensor.is_conj()) return to_dense_cpu(tensor.conj()).conj().resolve_conj();
+  if (tensor.is_neg()) return to_dense_cpu(tensor._neg_view()).neg();
   const at::Tensor plain = tensor.detach();
-  if (plain.is_cpu() || plain.is_contiguous())
-    return plain.cpu().contiguous().resolve_conj().resolve_neg();
+  if (plain.is_cpu() || plain.is_contiguous()) return plain.cpu().contiguous();
   std::int64_t reach = plain.numel() == 0 ? 0 : 1;
   for (std::int64_t d = 0; d < plain.dim() && reach > 0; ++d)
     reach += (plain.size(d) - 1) * plain.stride(d);
