@@ -124,6 +124,10 @@ ReplayRequest resolve(const Case& c, const RuleSet& rules, const SchemaSource& s
   if (!c.data.empty())
     throw Error(ExitCode::invalid_input,
                 "data=" + c.data + ": no spec or run folder at hand that holds this data");
+  if (c.phase == Phase::backward)
+    throw Error(ExitCode::invalid_input, to_string(c) +
+                                             ": backward replay is not in this version; leave out "
+                                             "bwd to run the call forward");
   ReplayRequest request;
   request.calls = c.calls;
   request.phase = c.phase;

@@ -139,3 +139,7 @@ TEST_CASE("an unknown member, place or argument is refused by name") {
   CHECK_THROWS_WITH(varied("aten.relu(f32[4]) shapes.empty_batch"),
                     Catch::Matchers::Contains("unknown variation family"));
 }
+
+TEST_CASE("a backward case is refused, never run forward in its place") {
+  CHECK_THROWS_WITH(varied("aten.relu(f32[4]) bwd"), Catch::Matchers::Contains("backward replay"));
+}
