@@ -70,15 +70,14 @@ OpCall apply(const FamilyInput& input, const Variation& variation) {
     change([&](Values& values) { values.places.push_back(place); });
     return call;
   }
+  const bool zeros = variation.member == "zeros";
+  if (!zeros && variation.member != "large")
+    refuse_variation(variation, "expected nan, inf, neg_inf, zeros or large");
   if (!variation.place.empty())
     refuse_variation(variation, variation.member + " changes every element and takes no place");
-  if (variation.member == "zeros") {
-    change([](Values& values) { values = Values{.kind = Values::Kind::fill}; });
-  } else if (variation.member == "large") {
-    change([](Values& values) { values = Values{.std = k_large}; });
-  } else {
-    refuse_variation(variation, "expected nan, inf, neg_inf, zeros or large");
-  }
+  change([zeros](Values& values) {
+    values = zeros ? Values{.kind = Values::Kind::fill} : Values{.std = k_large};
+  });
   return call;
 }
 
