@@ -30,13 +30,8 @@ bool is_case_string(const std::string& operand) {
 
 /// What a person typed must not end as a case that was never run.
 void refuse_too_large(const PlannedCase& planned, const RuleSet& rules, std::int64_t max_bytes) {
-  const auto bytes = input_bytes(resolve(planned.c, rules, shipped_schemas()));
-  if (!bytes || *bytes > max_bytes)
-    throw Error(ExitCode::invalid_input,
-                planned.text + ": the inputs need " +
-                    (bytes ? std::to_string(*bytes) : std::string("too many")) +
-                    " bytes, the limit is " + std::to_string(max_bytes) +
-                    " (raise it with --max-bytes)");
+  const std::string why = over_limit(resolve(planned.c, rules, shipped_schemas()), max_bytes);
+  if (!why.empty()) throw Error(ExitCode::invalid_input, planned.text + ": " + why);
 }
 
 Plan make_plan_of(const Options& options) {

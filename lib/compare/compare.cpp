@@ -66,8 +66,7 @@ bool weak_evidence(const Evidence& evidence, const Bound& bound) {
 }
 
 OutputComparison compare(const Evidence& evidence, const Bound& bound, Result target,
-                         Result witness) {
-  OutputComparison out;
+                         Result witness, OutputComparison out) {
   if (bound.exact)
     exact_channel(evidence, target, witness, out);
   else

@@ -16,13 +16,13 @@ struct Result {
 };
 
 /// Compares `target` with the reference under `bound`; fills every value and class field of the
-/// comparison (structure fields and name are the caller's). `witness` is the CPU's result in T,
+/// comparison and keeps what `out` says of name and structure. `witness` is the CPU's result in T,
 /// empty if there is none: it settles reductions over non-finite data and is what exact models
 /// compare with (without one, exact models take the reference rounded to T). Requires target.bytes
 /// to hold as many elements as the reference (exact: as the witness, where there is one).
 /// The rule's attribute `overflow: intermediates` allows Inf where |r| > max_T/64 (sinh, cosh, i0,
 /// hardswish, lgamma...).
 OutputComparison compare(const Evidence& evidence, const Bound& bound, Result target,
-                         Result witness);
+                         Result witness, OutputComparison out = {});
 
 }  // namespace opreplay

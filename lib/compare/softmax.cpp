@@ -32,49 +32,44 @@ Row read_row(const std::vector<double>& x, const Rows& rows, std::size_t row) {
   return out;
 }
 
-/// Calls visit(row, first element of the row, Rk + 9) for every row.
-template <class Visit>
-void for_each_row(const Evidence& e, const Array& x, Visit visit) {
+/// The bound of an op along rows: `of_row(row, Rk + 9)` gives a function of one element's x and r.
+template <class OfRow>
+Bound bound_by_row(const Evidence& e, std::string_view model, OfRow of_row) {
+  const Array& x = need_like_output(e, model);
   const Rows rows = rows_along(x.sizes, reduced_dim(e));
   const double sum_error =
       deviations(e.reference.data.size()) * walk(static_cast<double>(rows.length)) + 9;
-  for (std::size_t row = 0; row < rows.count(); ++row)
-    visit(rows, row, read_row(x.data, rows, row), sum_error);
+  Bound bound;
+  bound.reduction = true;
+  bound.tau.resize(e.reference.data.size());
+  for (std::size_t row = 0; row < rows.count(); ++row) {
+    const auto tau = of_row(read_row(x.data, rows, row), sum_error);
+    for (std::size_t k = 0; k < rows.length; ++k) {
+      const std::size_t i = rows.begin(row) + k * rows.inner;
+      bound.tau[i] = tau(x.data[i], e.reference.data[i]);
+    }
+  }
+  return bound;
 }
 
 }  // namespace
 
 Bound softmax_bound(const Evidence& e) {
-  const Array& x = need_like_output(e, "softmax");
   const Roundoff at = roundoff(e.dtype);
-  Bound bound;
-  bound.reduction = true;
-  bound.tau.resize(e.reference.data.size());
-  for_each_row(e, x, [&](const Rows& rows, std::size_t row, const Row& of, double sum) {
-    for (std::size_t k = 0; k < rows.length; ++k) {
-      const std::size_t i = rows.begin(row) + k * rows.inner;
-      const double r = e.reference.data[i], d = of.max - x.data[i];
-      const double relative = r > 0 ? at.u * r * (d + of.weighted + sum) : 0;
-      bound.tau[i] = relative + at.tiny;
-    }
+  return bound_by_row(e, "softmax", [at](const Row& row, double sum_error) {
+    return [=](double x, double r) {
+      const double relative = r > 0 ? at.u * r * ((row.max - x) + row.weighted + sum_error) : 0;
+      return relative + at.tiny;
+    };
   });
-  return bound;
 }
 
 Bound log_softmax_bound(const Evidence& e) {
-  const Array& x = need_like_output(e, "log_softmax");
   const Roundoff at = roundoff(e.dtype);
-  Bound bound;
-  bound.reduction = true;
-  bound.tau.resize(e.reference.data.size());
-  for_each_row(e, x, [&](const Rows& rows, std::size_t row, const Row& of, double sum) {
-    const double shared = 2 * std::abs(of.max) + 7 * of.log_sum + of.weighted + sum;
-    for (std::size_t k = 0; k < rows.length; ++k) {
-      const std::size_t i = rows.begin(row) + k * rows.inner;
-      bound.tau[i] = at.u * (2 * std::abs(x.data[i]) + std::abs(e.reference.data[i]) + shared);
-    }
+  return bound_by_row(e, "log_softmax", [at](const Row& row, double sum_error) {
+    const double shared = 2 * std::abs(row.max) + 7 * row.log_sum + row.weighted + sum_error;
+    return [=](double x, double r) { return at.u * (2 * std::abs(x) + std::abs(r) + shared); };
   });
-  return bound;
 }
 
 }  // namespace opreplay

@@ -152,6 +152,9 @@ ReplayRequest resolve(const Case& c, const RuleSet& rules, const SchemaSource& s
   return request;
 }
 
+namespace {
+
+/// Bytes of all input storages together; nothing if a tensor is impossible or the sum overflows.
 std::optional<std::int64_t> input_bytes(const ReplayRequest& request) {
   std::map<std::string, std::int64_t> shared;
   std::int64_t total = 0;
@@ -177,6 +180,17 @@ std::optional<std::int64_t> input_bytes(const ReplayRequest& request) {
     });
   }
   return possible ? std::optional(total) : std::nullopt;
+}
+
+}  // namespace
+
+std::string over_limit(const ReplayRequest& request, std::int64_t max_bytes) {
+  const auto bytes = input_bytes(request);
+  if (bytes && *bytes <= max_bytes) return {};
+  const std::string need =
+      bytes ? std::to_string(*bytes) + " bytes" : "more bytes than can be counted";
+  return "the inputs need " + need + ", the limit is " + std::to_string(max_bytes) +
+         " (raise it with --max-bytes)";
 }
 
 }  // namespace opreplay

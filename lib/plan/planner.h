@@ -1,7 +1,7 @@
 #pragma once
 /// Makes a plan, and turns a planned case into what the worker is sent. Pure functions.
 
-#include <optional>
+#include <string>
 
 #include "lib/base/request.h"
 #include "lib/base/schema.h"
@@ -21,7 +21,8 @@ PlannedCase plan_case(Case c);
 /// Throws Error{invalid_input} if a variation does not apply.
 ReplayRequest resolve(const Case& c, const RuleSet& rules, const SchemaSource& schemas);
 
-/// Bytes of all input storages together; nothing if a tensor is impossible or the sum overflows.
-std::optional<std::int64_t> input_bytes(const ReplayRequest& request);
+/// Why the inputs of a case are too large: "the inputs need 8 bytes, the limit is 4 ..."; empty if
+/// all its storages together stay within `max_bytes`.
+std::string over_limit(const ReplayRequest& request, std::int64_t max_bytes);
 
 }  // namespace opreplay

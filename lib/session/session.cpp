@@ -33,8 +33,8 @@ class Session::Impl {
     result.planned = planned;
     result.repro = repro_line(planned, options_);
     const ReplayRequest request = resolve(planned.c, rules_, shipped_schemas());
-    if (const auto bytes = input_bytes(request); !bytes || *bytes > options_.max_bytes) {
-      result.verdict = {Status::pending, Reason::not_run, Kind::none, too_large(bytes), {}};
+    if (const std::string why = over_limit(request, options_.max_bytes); !why.empty()) {
+      result.verdict = {Status::pending, Reason::not_run, Kind::none, why, {}};
       return result;
     }
     result.outcome = supervisor().run(request, interrupted);
@@ -62,13 +62,6 @@ class Session::Impl {
   }
 
  private:
-  std::string too_large(std::optional<std::int64_t> bytes) const {
-    const std::string need =
-        bytes ? std::to_string(*bytes) + " bytes" : "more bytes than can be counted";
-    return "the inputs need " + need + ", the limit is " + std::to_string(options_.max_bytes) +
-           " (raise it with --max-bytes)";
-  }
-
   SessionOptions options_;
   Profile profile_;
   RuleSet rules_;

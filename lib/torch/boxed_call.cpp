@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "lib/base/schema.h"
+#include "lib/base/torch_enums.h"
 #include "lib/torch/dtype_map.h"
 #include "opreplay/error.h"
 
@@ -27,11 +28,10 @@ c10::ScalarType parse_scalar_type(const std::string& word, const std::string& pa
 }
 
 c10::MemoryFormat parse_memory_format(const std::string& word, const std::string& path) {
-  if (word == "contiguous_format") return c10::MemoryFormat::Contiguous;
-  if (word == "preserve_format") return c10::MemoryFormat::Preserve;
-  if (word == "channels_last") return c10::MemoryFormat::ChannelsLast;
-  if (word == "channels_last_3d") return c10::MemoryFormat::ChannelsLast3d;
-  TORCH_CHECK(false, "argument ", path, ": ", word, " is no memory format");
+  const auto found = std::find(k_memory_format_words.begin(), k_memory_format_words.end(), word);
+  TORCH_CHECK(found != k_memory_format_words.end(), "argument ", path, ": ", word,
+              " is no memory format");
+  return static_cast<c10::MemoryFormat>(found - k_memory_format_words.begin());
 }
 
 c10::Layout parse_layout(const std::string& word, const std::string& path) {
@@ -40,19 +40,19 @@ c10::Layout parse_layout(const std::string& word, const std::string& path) {
   return c10::Layout::Strided;
 }
 
-bool holds_ref(const Value& value) {
-  if (value.get<Ref>()) return true;
-  const List* items = value.get<List>();
-  return items && std::any_of(items->begin(), items->end(), holds_ref);
-}
-
 /// One call's conversion of values to IValues.
 class Converter {
  public:
   explicit Converter(ArgumentSource& source) : source_(source) {}
 
+  /// Some argument converted so far was a tensor (wrapped numbers are none) or came from a graph.
+  bool had_tensor() const { return had_tensor_; }
+
   IValue convert(const Value& value, const c10::TypePtr& type, const std::string& path) {
-    if (const auto* ref = value.get<Ref>()) return source_.ref(*ref);
+    if (const auto* ref = value.get<Ref>()) {
+      had_tensor_ = true;
+      return source_.ref(*ref);
+    }
     switch (type->kind()) {
       case TypeKind::OptionalType:
         if (value.is_none()) return {};
@@ -62,7 +62,7 @@ class Converter {
       case TypeKind::ListType:
         return list(value, type->castRaw<c10::ListType>()->getElementType(), *type, path);
       case TypeKind::NumberType:
-        return number(value, *type, path);
+        return scalar(value, *type, path);
       case TypeKind::IntType:
       case TypeKind::SymIntType:
         return integer(value, *type, path);
@@ -104,7 +104,10 @@ class Converter {
   }
 
   IValue tensor(const Value& value, const c10::Type& type, const std::string& path) {
-    if (const auto* arg = value.get<TensorArg>()) return source_.tensor(path, *arg);
+    if (const auto* arg = value.get<TensorArg>()) {
+      had_tensor_ = true;
+      return source_.tensor(path, *arg);
+    }
     if (value.is_none()) return at::Tensor();
     // A number where the schema says Tensor takes part in type promotion as a number.
     return at::native::wrapped_scalar_tensor(scalar(value, type, path));
@@ -117,10 +120,6 @@ class Converter {
     if (const auto* z = value.get<std::complex<double>>())
       return source_.scalar(c10::complex<double>(z->real(), z->imag()));
     refuse(path, type);
-  }
-
-  IValue number(const Value& value, const c10::Type& type, const std::string& path) {
-    return scalar(value, type, path);
   }
 
   static IValue integer(const Value& value, const c10::Type& type, const std::string& path) {
@@ -176,6 +175,7 @@ class Converter {
   }
 
   ArgumentSource& source_;
+  bool had_tensor_ = false;
 };
 
 }  // namespace
@@ -196,15 +196,13 @@ torch::jit::Stack make_stack(const c10::FunctionSchema& schema, const OpCall& ca
   torch::jit::Stack stack;
   stack.reserve(schema.arguments().size());
   std::size_t used = 0;
-  bool makes_tensors = true;
-  for_each_tensor(call, [&](const std::string&, const TensorArg&) { makes_tensors = false; });
-  for (const Arg& arg : call.args) makes_tensors &= !holds_ref(arg.value);
   for (const c10::Argument& argument : schema.arguments()) {
     if (const Value* value = find_arg(call, argument.name())) {
       ++used;
       stack.push_back(converter.convert(*value, argument.real_type(), argument.name()));
-    } else if (makes_tensors && argument.name() == "device") {
-      // A factory without a device would make its tensor on the CPU.
+    } else if (argument.name() == "device" && !converter.had_tensor()) {
+      // A factory without a device would make its tensor on the CPU. Tensors precede the device in
+      // every schema.
       stack.emplace_back(source.device());
     } else if (argument.default_value()) {
       stack.push_back(*argument.default_value());

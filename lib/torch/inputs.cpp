@@ -31,6 +31,8 @@ std::string input_path(std::size_t call, const std::string& argument) {
   return std::to_string(call) + "." + argument;
 }
 
+std::string argument_of(const std::string& path) { return path.substr(path.find('.') + 1); }
+
 InputImage::InputImage(const ReplayRequest& request, std::int64_t max_bytes) {
   std::vector<Plan> plans;
   std::vector<Values> recipes;

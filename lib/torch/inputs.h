@@ -32,6 +32,9 @@ struct InputTensor {
 /// Path of an argument of the n-th call of a case.
 std::string input_path(std::size_t call, const std::string& argument);
 
+/// The argument path of an input: "self" of "0.self".
+std::string argument_of(const std::string& path);
+
 class InputImage {
  public:
   /// Makes the bytes of every tensor of `request` from its recipe and seed.

@@ -121,7 +121,7 @@ Reference compute_reference(const ReferenceJob& job) {
                       [&](const at::Tensor& t) { return t.defined() && t.is_same(mine); });
       if (returned) continue;
       ReferenceOutput out;
-      out.name = input.path.substr(input.path.find('.') + 1);
+      out.name = argument_of(input.path);
       out.argument_path = input.path;
       if (!reference.error) out.witness = inputs.tensors.at(input.path);
       if (has_wide) out.wide = wide_inputs->tensors.at(input.path);

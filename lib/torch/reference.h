@@ -38,9 +38,6 @@ struct Reference {
   std::string precision;
   std::map<std::string, std::vector<double>> scalars;  ///< Evidence::scalars
   double milliseconds = 0;
-
-  /// Neither run gave anything to compare with.
-  bool rejected(bool exact) const { return error && (exact || error64); }
 };
 
 /// The op, its rule's model, and the case: what every step of the reference reads.

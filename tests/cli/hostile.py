@@ -23,9 +23,9 @@ def limit_memory():
     resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
 
 
-def stored_zip(entries):
+def zip_of(entries, method=zipfile.ZIP_STORED):
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
+    with zipfile.ZipFile(out, "w", method) as archive:
         for name, data in entries:
             archive.writestr(name, data)
     return out.getvalue()
@@ -48,7 +48,7 @@ def model_mutations(good, rng):
     text = dict(entries)[json_name].decode()
 
     def with_json(new):
-        return stored_zip([(n, new if n == json_name else d) for n, d in entries])
+        return zip_of([(n, new if n == json_name else d) for n, d in entries])
 
     yield "no JSON", with_json(b"not json"), True
     yield "empty JSON", with_json(b""), True
@@ -61,15 +61,7 @@ def model_mutations(good, rng):
                                          .encode()), True
     yield "a huge size", with_json(text.replace('"as_int": 2}', '"as_int": 4611686018427387904}', 1)
                                    .encode()), False
-    yield "compressed", compressed(entries), True
-
-
-def compressed(entries):
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in entries:
-            archive.writestr(name, data)
-    return out.getvalue()
+    yield "compressed", zip_of(entries, zipfile.ZIP_DEFLATED), True
 
 
 def spec_mutations(good, rng):
