@@ -23,6 +23,10 @@ cmake --build --preset dev
 step "test: dev"
 ctest --preset dev -j2
 
+step "tidy (torch-free code)"
+run-clang-tidy -quiet -j "$(nproc)" -p build/dev -extra-arg=-w "^$PWD/(lib|harness)/" \
+  >build/dev/tidy.log 2>&1 || { grep -E '(error|warning):' build/dev/tidy.log | sort -u; exit 1; }
+
 step "build: release"
 cmake --preset release >/dev/null
 cmake --build --preset release

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
-#include <optional>
+#include <algorithm>
+#include <iterator>
 
 #include "harness/opreplay/commands.h"
 #include "harness/opreplay/run_cases.h"
@@ -34,17 +35,19 @@ void refuse_too_large(const PlannedCase& planned, const RuleSet& rules, std::int
   if (!why.empty()) throw Error(ExitCode::invalid_input, planned.text + ": " + why);
 }
 
+/// Cases typed by hand, then what the specs of all operands give together.
 Plan make_plan_of(const Options& options) {
   const RuleSet rules = load_rules(options.run.rules);
-  const PlanOptions plan_options{options.run.vary, options.run.filter, options.run.seed};
-  Plan plan;
+  const Filter filter(options.run.filter);
+  const std::int64_t max_bytes = parse_bytes(options.run.max_bytes);
+  std::vector<PlannedCase> typed;
+  std::vector<OpSpec> specs;
   for (const std::string& operand : options.what) {
     if (is_case_string(operand)) {
       // Exactly this case: a string says itself which variation it wants.
       PlannedCase c = plan_case(parse_case(operand, shipped_schemas()));
-      refuse_too_large(c, rules, parse_bytes(options.run.max_bytes));
-      if (Filter(options.run.filter).matches(c.text, id_text(case_id(c.c))))
-        plan.cases.push_back(std::move(c));
+      refuse_too_large(c, rules, max_bytes);
+      if (filter.matches(c.text, id_text(case_id(c.c)))) typed.push_back(std::move(c));
       continue;
     }
     if (!fs::exists(operand))
@@ -53,12 +56,12 @@ Plan make_plan_of(const Options& options) {
                       ": no such file or folder, and no case string such as "
                       "'aten.relu(f32[2,3])'");
     LoadLimits limits;
-    limits.max_bytes = parse_bytes(options.run.max_bytes);
-    Plan part = make_plan(load_specs(operand, limits), rules, plan_options);
-    std::move(part.cases.begin(), part.cases.end(), std::back_inserter(plan.cases));
-    std::move(part.not_covered.begin(), part.not_covered.end(),
-              std::back_inserter(plan.not_covered));
+    limits.max_bytes = max_bytes;
+    std::ranges::move(load_specs(operand, limits), std::back_inserter(specs));
   }
+  Plan plan = make_plan(specs, rules, {options.run.vary, options.run.filter, options.run.seed});
+  plan.cases.insert(plan.cases.begin(), std::make_move_iterator(typed.begin()),
+                    std::make_move_iterator(typed.end()));
   return plan;
 }
 

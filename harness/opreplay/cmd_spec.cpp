@@ -2,6 +2,7 @@
 
 #include "harness/opreplay/commands.h"
 #include "harness/opreplay/options.h"
+#include "lib/plan/spec_options.h"
 #include "opreplay/spec.h"
 
 // opreplay spec check|show|fmt: op-spec files without running anything.
@@ -31,7 +32,9 @@ std::int64_t call_count(const OpSpec& spec) {
 
 void check(const SpecOptions& options) {
   std::int64_t files = 0, distinct = 0, calls = 0;
-  for (const OpSpec& spec : options.load()) {
+  const std::vector<OpSpec> specs = options.load();
+  check_spec_options(specs);
+  for (const OpSpec& spec : specs) {
     ++files;
     distinct += static_cast<std::int64_t>(spec.calls.size());
     calls += call_count(spec);

@@ -98,6 +98,7 @@ Record make_record(const PlannedCase& planned, CaseResult result, const RunPlan&
   record.repro = std::move(result.repro);
   record.outcome = std::move(result.outcome);
   record.verdict = std::move(result.verdict);
+  record.known = std::move(result.known);
   record.time = utc_now();
   return record;
 }
@@ -136,14 +137,15 @@ ExitCode run_cases(const Plan& plan, Session& session, RunFolder& folder, const 
   };
   for (const PlannedCase& planned : plan.cases) {
     if (interrupted()) break;
-    if (options.max_failing() > 0 && summary.blocked >= options.max_failing()) break;
+    if (options.max_failing() > 0 &&
+        summary.blocked - summary.known_blocked >= options.max_failing()) break;
     CaseResult result = session.run(planned, interrupted);
     // A case cut short by Ctrl-C says nothing about the device: it stays not run.
     if (InterruptGuard::interrupted()) break;
     ++ran;
     const Record record = make_record(planned, std::move(result), info.plan, environment_id);
     folder.append(record);
-    summary.add(record.verdict.status);
+    summary.add(record.verdict.status, !record.known.empty());
     for (const auto& reporter : reporters) reporter->record(record);
   }
   summary.add_not_run(static_cast<std::int64_t>(plan.cases.size()) - ran);

@@ -1,6 +1,7 @@
 #pragma once
 /// Plan: from calls to cases. A pure function of (specs, rules, selection, seed).
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,9 +18,11 @@ struct PlannedCase {
   bool workload = true;
   std::string family;  ///< of the variation; empty for workload
   std::int64_t count = 1;
-  std::string module;              ///< first site
-  std::string spec;                ///< spec file name; empty for a case string
-  std::vector<std::string> scope;  ///< families that count for the status; empty = the default
+  std::string module;                  ///< first site
+  std::string spec;                    ///< spec file name; empty for a case string
+  std::vector<std::string> scope;      ///< families that count for the status; empty = the default
+  std::vector<KnownFailure> known;     ///< failures the spec declares
+  std::optional<Tolerance> tolerance;  ///< a looser bound the spec asks for
   /// The string alone does not reproduce the case: values or parameters come from the spec.
   bool needs_spec = false;
 };
@@ -31,7 +34,7 @@ struct NotCovered {
 };
 
 struct PlanOptions {
-  /// Families to vary; "all" = every one, empty = none.
+  /// Families to vary; "all" = every one, as a spec's `vary` edits it; empty = none.
   std::vector<std::string> vary = {"all"};
   std::string filter;  ///< -k expression over case strings; empty = all
   std::uint64_t seed = 0;

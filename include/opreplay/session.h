@@ -34,6 +34,7 @@ struct CaseResult {
   PlannedCase planned;
   Outcome outcome;
   Verdict verdict;
+  std::string known;  ///< why the spec declares this failure as known; empty = it does not
   std::string repro;  ///< the command line that runs exactly this case
 };
 

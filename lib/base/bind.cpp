@@ -199,8 +199,8 @@ class Binder {
     for (std::size_t i = 0; i < given_.size(); ++i) {
       const SchemaArg& arg = schema_.args[i];
       if (arg.keyword_only ? is_default(i) : i >= positional) continue;
-      call_.args.push_back(
-          {arg.name, given_[i] ? std::move(*given_[i]) : *arg.default_value, arg.keyword_only});
+      Value value = given_[i] ? std::move(*given_[i]) : *arg.default_value;
+      call_.args.push_back({arg.name, std::move(value), arg.keyword_only});
     }
   }
 

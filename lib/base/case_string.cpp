@@ -226,9 +226,9 @@ std::uint64_t call_id(const OpCall& call) { return hash64(to_string(call)); }
 std::uint64_t case_id(const Case& c) { return hash64(to_string(c)); }
 
 std::string id_text(std::uint64_t id) {
-  constexpr std::string_view digits = "0123456789abcdef";
+  constexpr std::string_view k_digits = "0123456789abcdef";
   std::string text(16, '0');
-  for (std::size_t i = text.size(); i-- > 0; id >>= 4) text[i] = digits[id & 15];
+  for (std::size_t i = text.size(); i-- > 0; id >>= 4) text[i] = k_digits[id & 15];
   return text;
 }
 

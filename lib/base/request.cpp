@@ -11,7 +11,7 @@ auto members(T& t) {
 
 template <MaybeConst<ReplayRequest> T>
 auto members(T& t) {
-  return std::tie(t.calls, t.phase, t.seed, t.oracle);
+  return std::tie(t.calls, t.phase, t.seed, t.oracle, t.tolerance);
 }
 
 template <MaybeConst<Raised> T>

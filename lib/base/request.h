@@ -25,7 +25,8 @@ struct ReplayRequest {
   std::vector<OpCall> calls;  ///< the last call is the one judged
   Phase phase = Phase::forward;
   std::uint64_t seed = 0;
-  OracleRule oracle;  ///< of the last call
+  OracleRule oracle;     ///< of the last call
+  double tolerance = 1;  ///< factor on every bound of its error model, as a spec may ask
   bool operator==(const ReplayRequest&) const = default;
 };
 

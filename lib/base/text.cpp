@@ -36,7 +36,7 @@ std::size_t utf8_length(std::string_view text) {
 }
 
 void append_escaped(std::string& out, char c) {
-  constexpr std::string_view digits = "0123456789abcdef";
+  constexpr std::string_view k_digits = "0123456789abcdef";
   switch (c) {
     case '"':
       out += "\\\"";
@@ -58,8 +58,8 @@ void append_escaped(std::string& out, char c) {
   }
   const auto byte = static_cast<unsigned char>(c);
   out += "\\x";
-  out += digits[byte >> 4];
-  out += digits[byte & 15];
+  out += k_digits[byte >> 4];
+  out += k_digits[byte & 15];
 }
 
 }  // namespace

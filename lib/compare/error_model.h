@@ -76,6 +76,9 @@ struct Bound {
   std::vector<Downgrade> downgrades;
 };
 
+/// The bound with every tau times `factor` >= 1; an exact one stays exact.
+Bound widened(Bound bound, double factor);
+
 struct ErrorModel {
   std::string_view name;
   Needs needs;

@@ -65,6 +65,17 @@ constexpr std::array k_models = {
 
 }  // namespace
 
+Bound widened(Bound bound, double factor) {
+  const auto widen = [factor](std::vector<double>& tau) {
+    for (double& t : tau) t = std::min(factor * t, std::numeric_limits<double>::max() / 4);
+  };
+  widen(bound.tau);
+  widen(bound.tau_wider);
+  for (Bound::Downgrade& lower : bound.downgrades) widen(lower.tau);
+  bound.rms_limit *= factor;
+  return bound;
+}
+
 std::span<const ErrorModel> error_models() { return k_models; }
 
 const ErrorModel* find_error_model(std::string_view name) {

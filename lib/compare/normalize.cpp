@@ -136,11 +136,11 @@ std::vector<double> statistics_bound(const Evidence& e, const Geometry& g, const
   Candidate mean, deviation, running_mean, running_variance;
   for (std::size_t s = 0; s < sets.size(); ++s) {
     const Moments& m = sets[s];
-    const double rs = 1 / std::sqrt(m.variance + eps), g_ = m.variance_error / (m.variance + eps);
+    const double rs = 1 / std::sqrt(m.variance + eps), relative = m.variance_error / (m.variance + eps);
     mean.value.push_back(m.mean);
     mean.tau.push_back(m.mean_error + at.u * std::abs(m.mean));
     deviation.value.push_back(rs);
-    deviation.tau.push_back(rs * (g_ / 2 + g_ * g_ + 4 * at.u));
+    deviation.tau.push_back(rs * (relative / 2 + relative * relative + 4 * at.u));
     const auto blend = [&](Candidate& to, double before, double now, double error) {
       const double kept = (1 - momentum) * before, added = momentum * now;
       to.value.push_back(kept + added);

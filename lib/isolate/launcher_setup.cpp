@@ -21,7 +21,7 @@ void add_line(std::string& config, std::string_view key, const std::string& valu
   config.append(key).append("=").append(value).append("\n");
 }
 
-std::vector<std::string> environment_with(std::map<std::string, std::string> settings) {
+std::vector<std::string> environment_with(const std::map<std::string, std::string>& settings) {
   std::vector<std::string> result;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;

@@ -215,6 +215,11 @@ class Supervisor::Impl {
                 " times in a row before they took up the request");
   }
 
+  double timeout_s() const { return timeout_s_; }
+  int workers_started() const { return workers_started_; }
+  std::uint64_t nonce() const { return nonce_; }
+
+ private:
   double timeout_s_;
   int recycle_after_;
   int workers_started_ = 0;
@@ -222,7 +227,7 @@ class Supervisor::Impl {
   WorkerPool pool_;
 };
 
-Supervisor::Supervisor(Profile profile, SupervisorOptions options)
+Supervisor::Supervisor(const Profile& profile, const SupervisorOptions& options)
     : impl_(std::make_unique<Impl>(profile, options)) {}
 
 Supervisor::~Supervisor() = default;
@@ -231,7 +236,7 @@ Outcome Supervisor::run(const ReplayRequest& request, const Interrupted& interru
   const auto start = Clock::now();
   const std::vector<std::byte> payload = encode(request);
   Outcome outcome =
-      outcome_of(impl_->exchange(MessageKind::replay, payload, impl_->timeout_s_, interrupted));
+      outcome_of(impl_->exchange(MessageKind::replay, payload, impl_->timeout_s(), interrupted));
   if (outcome.ending != Ending::answered)
     outcome.total_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   return outcome;
@@ -252,8 +257,8 @@ std::string Supervisor::identity() {
   return {reinterpret_cast<const char*>(result.payload.data()), result.payload.size()};
 }
 
-int Supervisor::workers_started() const { return impl_->workers_started_; }
+int Supervisor::workers_started() const { return impl_->workers_started(); }
 
-std::uint64_t Supervisor::nonce() const { return impl_->nonce_; }
+std::uint64_t Supervisor::nonce() const { return impl_->nonce(); }
 
 }  // namespace opreplay

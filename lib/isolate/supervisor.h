@@ -49,7 +49,7 @@ class Supervisor {
 
   /// Starts the launcher; workers start on demand, with one spare kept ready.
   /// Throws Error{device_missing} if the profile's libraries do not load (with the loader's text).
-  Supervisor(Profile profile, SupervisorOptions options);
+  Supervisor(const Profile& profile, const SupervisorOptions& options);
   ~Supervisor();
 
   /// Runs one case to its end: answer, crash, hang or loss. Never throws for what the device does;

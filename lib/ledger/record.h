@@ -26,6 +26,7 @@ struct Record {
   std::string repro;             ///< the command that runs exactly this case
   Outcome outcome;
   Verdict verdict;
+  std::string known;  ///< why a spec declares this failure as known; empty = it does not
   std::string owner, next_step, not_covered;
   std::string time;  ///< UTC, ISO 8601
 };

@@ -109,6 +109,7 @@ void record_fields(Archive& a, T& record) {
   a("kind", record.verdict.kind);
   a("detail", record.verdict.detail);
   a("notes", record.verdict.notes);
+  a("known", record.known);
   a("workload", record.workload);
   a("family", record.family);
   a("count", record.count);

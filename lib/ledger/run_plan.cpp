@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "opreplay/case.h"
@@ -36,7 +37,13 @@ RunPlan describe(const Plan& plan) {
   RunPlan result;
   for (const PlannedCase& c : plan.cases) {
     result.cases.push_back({c.text, id_text(case_id(c.c)), c.workload});
-    if (!c.scope.empty()) result.scope.per_op[c.c.calls.back().op] = c.scope;
+    if (c.scope.empty()) continue;
+    // A case typed by hand adds to what counts, a spec says all of it.
+    const std::vector<std::string> before =
+        c.spec.empty() ? result.scope.defaults : std::vector<std::string>();
+    auto& scope = result.scope.per_op.try_emplace(c.c.calls.back().op, before).first->second;
+    for (const std::string& entry : c.scope)
+      if (std::find(scope.begin(), scope.end(), entry) == scope.end()) scope.push_back(entry);
   }
   result.not_covered = plan.not_covered;
   return result;

@@ -85,9 +85,10 @@ void apply_values(CaptureResult& capture, const GraphRun& run) {
     }
   }
 
-  for (const auto& [place, arguments] : pooled) {
-    OpCall& call = capture.specs[place.first].calls[place.second].call;
-    for_each_tensor(call, [&](const std::string& path, TensorArg& tensor) {
+  for (const auto& entry : pooled) {
+    const auto& [spec, index] = entry.first;
+    OpCall& call = capture.specs[spec].calls[index].call;
+    for_each_tensor(call, [&arguments = entry.second](const std::string& path, TensorArg& tensor) {
       const auto found = arguments.find(path);
       // A run on other sizes than the file's tells nothing about this call's data.
       if (found == arguments.end() || found->second.stats.desc.sizes != tensor.desc.sizes) return;

@@ -5,6 +5,14 @@
 
 namespace opreplay {
 
+/// The names in a table of members.
+template <class Table>
+std::vector<std::string_view> names_of(const Table& table) {
+  std::vector<std::string_view> names;
+  for (const auto& member : table) names.push_back(member.name);
+  return names;
+}
+
 Family shape_family();
 Family values_family();
 Family layout_family();

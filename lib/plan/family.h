@@ -24,6 +24,7 @@ struct FamilyInput {
 struct Family {
   std::string_view name;
   std::string_view sentence;
+  std::vector<std::string_view> members;  ///< every word that may stand behind the dot
   /// The members that make sense for this call, in order; `args` filled in only where they differ
   /// from the family's default set.
   std::vector<Variation> (*list)(const FamilyInput& input);

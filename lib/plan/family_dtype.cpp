@@ -36,6 +36,13 @@ OpCall apply(const FamilyInput& input, const Variation& variation) {
   return call;
 }
 
+std::vector<std::string_view> members() {
+  std::vector<std::string_view> names;
+  for (const DType dtype : all_dtypes())
+    if (is_floating(dtype)) names.push_back(name(dtype));
+  return names;
+}
+
 }  // namespace
 
 Family dtype_family() {
@@ -43,7 +50,7 @@ Family dtype_family() {
       "dtype",
       "all floating tensors together as f64, f16, bf16: finds missing kernels, silent downcasts "
       "and accumulation in half precision",
-      list, apply};
+      members(), list, apply};
 }
 
 }  // namespace opreplay

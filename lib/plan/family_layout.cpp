@@ -113,7 +113,7 @@ Family layout_family() {
       "layout",
       "the same values transposed, with a step of 2, at an offset of one element, expanded with "
       "stride 0: finds ignored strides and offsets",
-      list, apply};
+      names_of(k_members), list, apply};
 }
 
 }  // namespace opreplay

@@ -97,7 +97,7 @@ Family shape_family() {
   return {"shape",
           "the leading dim 0 (empty batch) and 1, together in all tensors of data that share it: "
           "finds kernels launched with an empty grid, squeezed dims, crashes on empty tensors",
-          list, apply};
+          names_of(k_members), list, apply};
 }
 
 }  // namespace opreplay

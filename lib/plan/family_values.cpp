@@ -15,7 +15,7 @@ constexpr double k_inf = std::numeric_limits<double>::infinity();
 constexpr double k_large = 100;
 
 struct Special {
-  std::string_view member;
+  std::string_view name;
   double value;
 };
 constexpr std::array k_specials = {Special{"nan", k_nan}, Special{"inf", k_inf},
@@ -41,8 +41,8 @@ std::vector<Variation> list(const FamilyInput& input) {
   std::vector<Variation> out;
   for (const Special& special : k_specials)
     for (const Spot& spot : k_spots)
-      if (spot.where != Where::all || special.member == "nan")
-        out.push_back({"values", std::string(special.member), std::string(spot.place), {}});
+      if (spot.where != Where::all || special.name == "nan")
+        out.push_back({"values", std::string(special.name), std::string(spot.place), {}});
   out.push_back({"values", "zeros", "", {}});
   out.push_back({"values", "large", "", {}});
   return out;
@@ -65,7 +65,7 @@ OpCall apply(const FamilyInput& input, const Variation& variation) {
     change_tensors(call, paths, [&](TensorArg& tensor) { edit(*tensor.values); });
   };
   for (const Special& special : k_specials) {
-    if (special.member != variation.member) continue;
+    if (special.name != variation.member) continue;
     const Place place = place_of(variation, special.value);
     change([&](Values& values) { values.places.push_back(place); });
     return call;
@@ -81,13 +81,19 @@ OpCall apply(const FamilyInput& input, const Variation& variation) {
   return call;
 }
 
+std::vector<std::string_view> members() {
+  auto names = names_of(k_specials);
+  names.insert(names.end(), {"zeros", "large"});
+  return names;
+}
+
 }  // namespace
 
 Family values_family() {
   return {"values",
           "NaN, Inf and -Inf at the first, middle and last element, all NaN, zeros, large values: "
           "finds dropped NaN, saturated Inf, overflow, division by zero",
-          list, apply};
+          members(), list, apply};
 }
 
 }  // namespace opreplay

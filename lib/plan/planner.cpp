@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 #include "lib/plan/family.h"
 #include "lib/plan/filter.h"
+#include "lib/plan/spec_options.h"
 #include "opreplay/error.h"
 
 namespace opreplay {
@@ -54,13 +56,36 @@ PlannedCase planned(const OpSpec& spec, const SpecCall& call, std::uint64_t seed
   if (!call.at.empty()) out.module = call.at.front().module;
   out.spec = spec.file.string();
   out.scope = spec.scope;
-  out.needs_spec = needs_spec(call.call);
+  out.known = spec.known;
+  out.tolerance = spec.tolerance;
+  out.needs_spec = needs_spec(call.call) || spec.tolerance.has_value();
   return out;
 }
 
+/// Cases to run, each once: a call that several specs list counts as often as they say together.
+class CaseQueue {
+ public:
+  void add(PlannedCase c) {
+    const auto [first, last] = by_text_.equal_range(c.text);
+    // Equal strings may stand for other bytes: what a spec says of the values is not in them.
+    const auto same =
+        std::find_if(first, last, [&](const auto& entry) { return cases_[entry.second].c == c.c; });
+    if (same != last) {
+      cases_[same->second].count += c.count;
+      return;
+    }
+    by_text_.emplace(c.text, cases_.size());
+    cases_.push_back(std::move(c));
+  }
+  std::vector<PlannedCase> take() { return std::move(cases_); }
+
+ private:
+  std::vector<PlannedCase> cases_;
+  std::unordered_multimap<std::string, std::size_t> by_text_;
+};
+
 /// Takes one case of each queue in turn, so that a short budget already covers all families.
-std::vector<PlannedCase> interleave(std::vector<std::vector<PlannedCase>> queues) {
-  std::vector<PlannedCase> out;
+void interleave(std::vector<std::vector<PlannedCase>> queues, std::vector<PlannedCase>& out) {
   for (std::size_t i = 0, left = 1; left > 0; ++i) {
     left = 0;
     for (auto& queue : queues) {
@@ -69,44 +94,63 @@ std::vector<PlannedCase> interleave(std::vector<std::vector<PlannedCase>> queues
       ++left;
     }
   }
-  return out;
 }
 
 }  // namespace
 
 Plan make_plan(const std::vector<OpSpec>& specs, const RuleSet& rules, const PlanOptions& options) {
-  const auto vary = chosen_families(options.vary);
+  check_spec_options(specs);
+  const auto chosen = chosen_families(options.vary);
+  // What a person asks for by name is not edited by what a spec says of the default.
+  const bool by_default =
+      std::find(options.vary.begin(), options.vary.end(), "all") != options.vary.end();
   const Filter filter(options.filter);
   Plan plan;
-  std::vector<std::vector<PlannedCase>> varied(vary.size());
-  const auto keep = [&](PlannedCase c, std::vector<PlannedCase>& to) {
+  CaseQueue workload;
+  std::map<const Family*, CaseQueue> varied;
+  const auto keep = [&](PlannedCase c, CaseQueue& to) {
     c.text = to_string(c.c);
-    if (filter.matches(c.text, id_text(case_id(c.c)))) to.push_back(std::move(c));
+    if (filter.matches(c.text, id_text(case_id(c.c)))) to.add(std::move(c));
+  };
+  const auto leave_out = [&](const OpSpec& spec, std::string_view what, std::string why) {
+    NotCovered gap{spec.op, std::string(what), std::move(why)};
+    if (std::find(plan.not_covered.begin(), plan.not_covered.end(), gap) == plan.not_covered.end())
+      plan.not_covered.push_back(std::move(gap));
   };
 
   for (const OpSpec& spec : specs) {
     const Schema schema = parse_schema(spec.schema);
     const Rule* rule = rules.find(spec.op);
+    const auto wanted = by_default ? edited(chosen, spec) : chosen;
+    for (const Family* family : chosen)
+      if (std::find(wanted.begin(), wanted.end(), family) == wanted.end())
+        leave_out(spec, family->name, "left out by the spec's `vary`");
+    std::vector<const Family*> vary;
+    for (const Family* family : wanted) {
+      const std::string why = exclusion(rule, family->name);
+      if (why.empty())
+        vary.push_back(family);
+      else
+        leave_out(spec, family->name, why);
+    }
     for (const SpecCall& call : spec.calls) {
-      keep(planned(spec, call, options.seed), plan.cases);
-      for (std::size_t f = 0; f < vary.size(); ++f) {
-        if (!exclusion(rule, vary[f]->name).empty()) continue;
-        for (const Variation& variation : vary[f]->list({call.call, schema, rule})) {
+      keep(planned(spec, call, options.seed), workload);
+      if (call.replay_backward) leave_out(spec, "backward", "no backward replay in this version");
+      for (const Family* family : vary) {
+        for (const Variation& variation : family->list({call.call, schema, rule})) {
           PlannedCase c = planned(spec, call, options.seed);
           c.workload = false;
-          c.family = vary[f]->name;
+          c.family = family->name;
           c.c.variations = {variation};
-          keep(std::move(c), varied[f]);
+          keep(std::move(c), varied[family]);
         }
       }
     }
-    for (const Family* family : vary) {
-      const std::string why = exclusion(rule, family->name);
-      if (!why.empty()) plan.not_covered.push_back({spec.op, std::string(family->name), why});
-    }
   }
-  auto edges = interleave(std::move(varied));
-  std::move(edges.begin(), edges.end(), std::back_inserter(plan.cases));
+  plan.cases = workload.take();
+  std::vector<std::vector<PlannedCase>> queues;
+  for (auto& [family, queue] : varied) queues.push_back(queue.take());
+  interleave(std::move(queues), plan.cases);
   return plan;
 }
 
@@ -115,6 +159,9 @@ PlannedCase plan_case(Case c) {
   out.text = to_string(c);
   out.workload = c.variations.empty();
   if (!c.variations.empty()) out.family = c.variations.front().family;
+  // Who types an edge case asks about it: it counts.
+  for (const Variation& variation : c.variations)
+    out.scope.push_back(variation.family + "." + variation.member);
   out.c = std::move(c);
   return out;
 }

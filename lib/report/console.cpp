@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -18,6 +19,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds k_redraw{100};
 constexpr std::chrono::seconds k_plain_line{10};
+/// Findings alike that are told in full; further ones get one line each.
+constexpr int k_told_in_full = 2;
 
 /// SGR colour of a status.
 const char* color_of(Status status) {
@@ -98,12 +101,26 @@ class Console : public Reporter {
 
   void print_case(const Record& record) {
     const Verdict& verdict = record.verdict;
-    out_ << colored(verdict.status, headline(verdict)) << "  " << printable(record.case_text)
-         << '\n';
-    const Detail detail = options_.verbosity == Verbosity::verbose ? Detail::full : Detail::brief;
+    const bool verbose = options_.verbosity == Verbosity::verbose;
+    const std::string head = colored(verdict.status, headline(verdict));
+    if (!verbose && is_repetition(record)) {
+      out_ << head << "  " << printable(record.repro) << '\n' << std::flush;
+      return;
+    }
+    out_ << head << "  " << printable(record.case_text) << '\n';
+    const Detail detail = verbose ? Detail::full : Detail::brief;
     for (const std::string& line : evidence_lines(record, detail)) out_ << "  " << line << '\n';
     // A reader at the other end of a pipe sees each result as it comes.
     out_ << std::flush;
+  }
+
+  /// The same was told of this op before, often enough to be read: a missing kernel fails every
+  /// case of its op.
+  bool is_repetition(const Record& record) {
+    if (record.repro.empty()) return false;
+    const std::string finding =
+        record.op + '\n' + headline(record.verdict) + '\n' + record.verdict.detail;
+    return ++findings_[finding] > k_told_in_full;
   }
 
   std::string progress_line(Clock::time_point now) const {
@@ -181,6 +198,7 @@ class Console : public Reporter {
   ObjectRollUp objects_;
   Summary counted_;
   std::unordered_set<std::string> seen_;
+  std::unordered_map<std::string, int> findings_;  ///< op, verdict and detail: how often told
   Clock::time_point start_, last_progress_;
   bool progress_shown_ = false;
 };

@@ -8,6 +8,7 @@ std::string failure_text(const CaseResult& result) {
   record.case_text = result.planned.text;
   record.outcome = result.outcome;
   record.verdict = result.verdict;
+  record.known = result.known;
   record.repro = result.repro;
   std::string text = headline(result.verdict) + "  " + result.planned.text;
   for (const std::string& line : evidence_lines(record, Detail::full)) text += "\n  " + line;

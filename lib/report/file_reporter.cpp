@@ -86,7 +86,7 @@ RunReport load_report(const std::filesystem::path& folder) {
     run.records.push_back(std::move(record));
   }
   for (const Record& record : run.records) {
-    run.summary.add(record.verdict.status);
+    run.summary.add(record.verdict.status, !record.known.empty());
     run.summary.seconds += record.outcome.total_ms / 1000;
   }
   return run;

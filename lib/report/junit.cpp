@@ -1,6 +1,7 @@
 // JUnit XML, as Jenkins, GitLab and GitHub's actions read it: a suite per op, a test per case.
 // Not run is never green: pending cases are skipped with their reason; a substitute is a failure
-// unless allowed, since the original path failed. Invalid cases are no tests.
+// unless allowed, since the original path failed. A known failure is skipped with what it is.
+// Invalid cases are no tests.
 
 #include <fmt/format.h>
 
@@ -24,8 +25,13 @@ std::string joined(const std::vector<std::string>& lines) {
 }
 
 bool is_failure(const Record& record, const FormatOptions& options) {
-  return record.verdict.status == Status::blocked ||
-         (record.verdict.status == Status::substitute && !options.allow_substitute);
+  return record.known.empty() &&
+         (record.verdict.status == Status::blocked ||
+          (record.verdict.status == Status::substitute && !options.allow_substitute));
+}
+
+bool is_skipped(const Record& record) {
+  return record.verdict.status == Status::pending || !record.known.empty();
 }
 
 Counts count(const std::vector<const Record*>& records, const FormatOptions& options) {
@@ -37,7 +43,7 @@ Counts count(const std::vector<const Record*>& records, const FormatOptions& opt
     }
     ++counts.tests;
     counts.failures += is_failure(*record, options) ? 1 : 0;
-    counts.skipped += record->verdict.status == Status::pending ? 1 : 0;
+    counts.skipped += is_skipped(*record) ? 1 : 0;
     counts.seconds += record->outcome.total_ms / 1000;
   }
   return counts;
@@ -71,8 +77,10 @@ void write_case(pugi::xml_node suite, const Record& record, const FormatOptions&
         fmt::format("{}.{}", to_string(verdict.status), to_string(verdict.reason)).c_str();
     failure.append_attribute("message") = message.c_str();
     failure.text() = joined(evidence_lines(record, Detail::full)).c_str();
-  } else if (verdict.status == Status::pending) {
-    node.append_child("skipped").append_attribute("message") = message.c_str();
+  } else if (is_skipped(record)) {
+    const std::string known =
+        record.known.empty() ? "" : " (known: " + printable(record.known) + ")";
+    node.append_child("skipped").append_attribute("message") = (message + known).c_str();
   } else if (verdict.status == Status::substitute) {
     node.append_child("system-out").text() = joined(evidence_lines(record, Detail::full)).c_str();
   }

@@ -72,6 +72,7 @@ std::string finding(const Record& record) {
     if (!value.empty()) text += fmt::format("- {}: {}\n", name, value);
   };
   for (const std::string& note : record.verdict.notes) item("note", plain(note));
+  item("known", plain(record.known));
   item("kind", plain(to_string(record.verdict.kind)));
   item("module", plain(record.module));
   if (record.count > 1) item("calls in the model", std::to_string(record.count));

@@ -82,6 +82,7 @@ std::vector<std::string> evidence_lines(const Record& record, Detail detail) {
   if (!record.verdict.detail.empty()) lines.push_back(printable(record.verdict.detail));
   append(figure_lines(record.outcome));
   if (detail == Detail::full) append(worst_lines(record));
+  if (!record.known.empty()) lines.push_back("known: " + printable(record.known));
   for (const std::string& note : record.verdict.notes) lines.push_back("note: " + printable(note));
   if (detail == Detail::full) append_tail(record.outcome.output_tail, lines);
   if (!record.repro.empty() && record.verdict.status != Status::pass)

@@ -3,9 +3,9 @@
 namespace opreplay {
 
 std::string shell_quote(const std::string& text) {
-  constexpr std::string_view plain =
+  constexpr std::string_view k_plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+%@";
-  if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
+  if (!text.empty() && text.find_first_not_of(k_plain) == std::string::npos) return text;
   std::string out = "'";
   for (const char c : text) {
     if (c == '\'') {

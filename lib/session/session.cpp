@@ -1,10 +1,13 @@
 #include "opreplay/session.h"
 
+#include <fmt/format.h>
+
 #include "lib/base/case_parser.h"
 #include "lib/isolate/programs.h"
 #include "lib/isolate/supervisor.h"
 #include "lib/judge/judge.h"
 #include "lib/plan/planner.h"
+#include "lib/session/known.h"
 #include "lib/session/repro.h"
 #include "lib/session/rules.h"
 #include "lib/spec/schema_table.h"
@@ -19,6 +22,14 @@ RuleSet load_rules(const std::vector<fs::path>& extra_folders) {
   return RuleSet::load(folders);
 }
 
+namespace {
+
+std::string tolerance_note(const Tolerance& tolerance) {
+  return fmt::format("bounds {} times as wide: {}", tolerance.factor, tolerance.why);
+}
+
+}  // namespace
+
 class Session::Impl {
  public:
   explicit Impl(SessionOptions options)
@@ -32,7 +43,8 @@ class Session::Impl {
     CaseResult result;
     result.planned = planned;
     result.repro = repro_line(planned, options_);
-    const ReplayRequest request = resolve(planned.c, rules_, shipped_schemas());
+    ReplayRequest request = resolve(planned.c, rules_, shipped_schemas());
+    if (planned.tolerance) request.tolerance = planned.tolerance->factor;
     if (const std::string why = over_limit(request, options_.max_bytes); !why.empty()) {
       result.verdict = {Status::pending, Reason::not_run, Kind::none, why, {}};
       return result;
@@ -45,6 +57,8 @@ class Session::Impl {
     context.error_patterns = profile_.error_patterns;
     context.allow = profile_.allow;
     result.verdict = judge(result.outcome, context);
+    if (planned.tolerance) result.verdict.notes.push_back(tolerance_note(*planned.tolerance));
+    apply_known(planned.known, options_.device, result);
     return result;
   }
 

@@ -25,10 +25,10 @@ fs::path data_folder() {
   }
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  const fs::path installed =
+  fs::path installed =
       error ? fs::path() : program.parent_path().parent_path() / "share" / "opreplay";
   if (!installed.empty() && holds_data(installed)) return installed;
-  const fs::path source = OPREPLAY_SOURCE_DIR;
+  fs::path source = OPREPLAY_SOURCE_DIR;
   if (holds_data(source)) return source;
   throw Error(ExitCode::internal, "no folder with opspecs found: looked at " + installed.string() +
                                       " and " + source.string() +

@@ -282,8 +282,8 @@ class SpecReader {
   }
 
   void check_size(const YamlNode& node, const std::string& what, const SpecCall& call) {
-    const auto check = [&](std::string_view part, std::vector<const TensorDesc*> tensors) {
-      const auto bytes = total_bytes(tensors);
+    const auto check = [&](std::string_view part, const std::vector<const TensorDesc*>& needed) {
+      const auto bytes = total_bytes(needed);
       if (bytes && *bytes <= limits_.max_bytes) return;
       complain(
           node,
@@ -295,10 +295,10 @@ class SpecReader {
     for_each_tensor(call.call, [&](const std::string&, const TensorArg& tensor) {
       tensors.push_back(&tensor.desc);
     });
-    check("arguments", std::move(tensors));
+    check("arguments", tensors);
     tensors.clear();
     for (const TensorDesc& result : call.results) tensors.push_back(&result);
-    check("results", std::move(tensors));
+    check("results", tensors);
   }
 
   // Tensors of one storage count once, with the largest of them.

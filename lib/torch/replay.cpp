@@ -258,8 +258,9 @@ class Replay {
     if (!comparable) return out;
 
     Evidence evidence = gather_evidence(job, reference_, i);
-    const Bound bound =
-        is_floating(evidence.dtype) ? job.model->bound(evidence) : Bound{.exact = true};
+    const Bound bound = is_floating(evidence.dtype)
+                            ? widened(job.model->bound(evidence), request_.tolerance)
+                            : Bound{.exact = true};
     const auto witness = bytes_of(expected.witness_dense);
     out = compare(evidence, bound, {bytes_of(device_.outputs_dense[i])}, {witness}, std::move(out));
     if (expected.witness.defined() && !bound.exact) {

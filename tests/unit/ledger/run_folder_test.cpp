@@ -223,11 +223,28 @@ TEST_CASE("the latest record of a case stands for it, at the place of its first"
   CHECK(latest[0].owner == "kernel team");
 }
 
+TEST_CASE("a case typed by hand adds to the scope of its op, a spec says all of it") {
+  Plan plan;
+  PlannedCase typed;
+  typed.c.calls = {OpCall{.op = "aten.relu", .args = {}}};
+  typed.scope = {"layout.step2"};
+  PlannedCase planned = typed;
+  planned.spec = "aten.tanh.yaml";
+  planned.c.calls[0].op = "aten.tanh";
+  plan.cases = {typed, planned};
+  const Scope scope = describe(plan).scope;
+  Words with_defaults = scope.defaults;
+  with_defaults.push_back("layout.step2");
+  CHECK(scope.per_op.at("aten.relu") == with_defaults);
+  CHECK(scope.per_op.at("aten.tanh") == Words{"layout.step2"});
+}
+
 TEST_CASE("the plan comes back with scopes and gaps") {
   Plan plan;
   PlannedCase c;
   c.c.calls.push_back({"aten.relu", {}});
   c.text = "aten.relu()";
+  c.spec = "aten.relu.yaml";
   c.scope = {"layout"};
   plan.cases.push_back(c);
   plan.not_covered.push_back({"aten.relu", "shape", "ties unknown"});

@@ -1,5 +1,6 @@
 #include "lib/plan/planner.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -138,6 +139,85 @@ TEST_CASE("an unknown member, place or argument is refused by name") {
                     Catch::Matchers::Contains("other is no tensor argument"));
   CHECK_THROWS_WITH(varied("aten.relu(f32[4]) shapes.empty_batch"),
                     Catch::Matchers::Contains("unknown variation family"));
+}
+
+TEST_CASE("a call that two specs list runs once and counts for both") {
+  PlanOptions options;
+  options.vary = {"values"};
+  const OpSpec spec = spec_of("aten.relu(f32[4,3])");
+  const Plan once = make_plan({spec}, no_rules(), options);
+  const Plan twice = make_plan({spec, spec}, no_rules(), options);
+  CHECK(texts(twice) == texts(once));
+  for (const PlannedCase& c : twice.cases) CHECK(c.count == 6);
+}
+
+TEST_CASE("equal strings over other data are other cases") {
+  OpSpec spec = spec_of("aten.relu(f32[4,3])");
+  spec.calls.push_back(spec.calls[0]);
+  find_arg(spec.calls[1].call, "self")->get<TensorArg>()->values =
+      Values{.kind = Values::Kind::fill, .fill = 0.5};
+  PlanOptions options;
+  options.vary = {"none"};
+  CHECK(make_plan({spec}, no_rules(), options).cases.size() == 2);
+}
+
+TEST_CASE("a spec's vary edits the default and yields to families asked for by name") {
+  OpSpec spec = spec_of("aten.relu(f32[4,3])");
+  spec.vary = {"-values", "-layout", "+shape"};
+  const Plan plan = make_plan({spec}, no_rules(), {});
+  for (const PlannedCase& c : plan.cases)
+    CHECK((c.workload || c.family == "shape" || c.family == "dtype"));
+  REQUIRE(plan.not_covered.size() == 2);
+  CHECK(plan.not_covered[0].family == "values");
+  CHECK(plan.not_covered[1].family == "layout");
+
+  PlanOptions named;
+  named.vary = {"layout"};
+  const Plan asked = make_plan({spec}, no_rules(), named);
+  CHECK(asked.cases.size() > 1);
+  CHECK(asked.not_covered.empty());
+}
+
+TEST_CASE("scope and vary name families and members that exist") {
+  OpSpec spec = spec_of("aten.relu(f32[4,3])");
+  spec.scope = {"values.nosuch", "values.nan", "mode"};
+  spec.vary = {"+state", "-values.nan"};
+  try {
+    make_plan({spec}, no_rules(), {});
+    FAIL("not refused");
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    CHECK(text.find("scope: values.nosuch: the members of values are nan,") != std::string::npos);
+    CHECK(text.find("scope: mode: this version varies") != std::string::npos);
+    CHECK(text.find("vary: +state: this version varies") != std::string::npos);
+    CHECK(text.find("vary: -values.nan: a family as a whole") != std::string::npos);
+    CHECK(text.find("values.nan: the members") == std::string::npos);
+  }
+}
+
+TEST_CASE("every member a family lists is one of those it names") {
+  for (const char* text : {"aten.relu(f32[4,3])", "aten.add.Tensor(f64[4,3], f64[3])"}) {
+    const OpCall call = parsed(text).calls[0];
+    for (const Family& family : families())
+      for (const Variation& v : family.list({call, *shipped_schemas().find(call.op), nullptr})) {
+        INFO(to_string(v));
+        CHECK(std::count(family.members.begin(), family.members.end(), v.member) == 1);
+      }
+  }
+}
+
+TEST_CASE("an edge case typed by hand is in its own scope") {
+  const PlannedCase c = plan_case(parsed("aten.relu(f32[4,3]) layout.step2"));
+  CHECK_FALSE(c.workload);
+  CHECK(c.scope == std::vector<std::string>{"layout.step2"});
+}
+
+TEST_CASE("a wish for backward replay is reported, not dropped") {
+  OpSpec spec = spec_of("aten.relu(f32[4,3])");
+  spec.calls[0].replay_backward = true;
+  const Plan plan = make_plan({spec}, no_rules(), {});
+  REQUIRE(plan.not_covered.size() == 1);
+  CHECK(plan.not_covered[0].family == "backward");
 }
 
 TEST_CASE("a backward case is refused, never run forward in its place") {
