@@ -40,8 +40,12 @@ class Json {
 
   struct Member;
   /// Iterates the elements of an array / the members of an object, in order.
-  class Elements;
-  class Members;
+  struct ElementStep;
+  struct MemberStep;
+  template <class Step>
+  class Range;
+  using Elements = Range<ElementStep>;
+  using Members = Range<MemberStep>;
   Elements elements() const;
   Members members() const;
   /// The only member of an object, as in {"as_int": 3}.
@@ -86,8 +90,8 @@ class JsonDoc {
 
  private:
   friend class Json;
-  friend class Json::Elements;
-  friend class Json::Members;
+  friend struct Json::ElementStep;
+  friend struct Json::MemberStep;
   class Builder;
 
   /// Values in document order; a container is followed by its content, a member's key (a string
@@ -109,14 +113,30 @@ class JsonDoc {
   std::string text_;
 };
 
-class Json::Elements {
+/// How to go through a container: what stands at an entry, and where the next one begins.
+struct Json::ElementStep {
+  using Item = Json;
+  static Json at(const JsonDoc& doc, std::uint32_t entry) { return Json(doc, entry); }
+  static std::uint32_t next(const JsonDoc& doc, std::uint32_t entry) { return doc.next(entry); }
+};
+
+struct Json::MemberStep {
+  using Item = Member;
+  static Member at(const JsonDoc& doc, std::uint32_t key) {
+    return {doc.text(key), Json(doc, key + 1)};
+  }
+  static std::uint32_t next(const JsonDoc& doc, std::uint32_t key) { return doc.next(key + 1); }
+};
+
+template <class Step>
+class Json::Range {
  public:
   class Iterator {
    public:
     Iterator(const JsonDoc& doc, std::uint32_t entry) : doc_(&doc), entry_(entry) {}
-    Json operator*() const { return Json(*doc_, entry_); }
+    typename Step::Item operator*() const { return Step::at(*doc_, entry_); }
     Iterator& operator++() {
-      entry_ = doc_->next(entry_);
+      entry_ = Step::next(*doc_, entry_);
       return *this;
     }
     bool operator==(const Iterator& other) const { return entry_ == other.entry_; }
@@ -125,33 +145,7 @@ class Json::Elements {
     const JsonDoc* doc_;
     std::uint32_t entry_;
   };
-  Elements(const JsonDoc& doc, std::uint32_t begin, std::uint32_t end)
-      : doc_(&doc), begin_(begin), end_(end) {}
-  Iterator begin() const { return {*doc_, begin_}; }
-  Iterator end() const { return {*doc_, end_}; }
-
- private:
-  const JsonDoc* doc_;
-  std::uint32_t begin_, end_;
-};
-
-class Json::Members {
- public:
-  class Iterator {
-   public:
-    Iterator(const JsonDoc& doc, std::uint32_t key) : doc_(&doc), key_(key) {}
-    Member operator*() const { return {doc_->text(key_), Json(*doc_, key_ + 1)}; }
-    Iterator& operator++() {
-      key_ = doc_->next(key_ + 1);
-      return *this;
-    }
-    bool operator==(const Iterator& other) const { return key_ == other.key_; }
-
-   private:
-    const JsonDoc* doc_;
-    std::uint32_t key_;
-  };
-  Members(const JsonDoc& doc, std::uint32_t begin, std::uint32_t end)
+  Range(const JsonDoc& doc, std::uint32_t begin, std::uint32_t end)
       : doc_(&doc), begin_(begin), end_(end) {}
   Iterator begin() const { return {*doc_, begin_}; }
   Iterator end() const { return {*doc_, end_}; }
