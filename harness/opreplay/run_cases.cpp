@@ -138,7 +138,8 @@ ExitCode run_cases(const Plan& plan, Session& session, RunFolder& folder, const 
   for (const PlannedCase& planned : plan.cases) {
     if (interrupted()) break;
     if (options.max_failing() > 0 &&
-        summary.blocked - summary.known_blocked >= options.max_failing()) break;
+        summary.blocked - summary.known_blocked >= options.max_failing())
+      break;
     CaseResult result = session.run(planned, interrupted);
     // A case cut short by Ctrl-C says nothing about the device: it stays not run.
     if (InterruptGuard::interrupted()) break;

@@ -136,7 +136,8 @@ std::vector<double> statistics_bound(const Evidence& e, const Geometry& g, const
   Candidate mean, deviation, running_mean, running_variance;
   for (std::size_t s = 0; s < sets.size(); ++s) {
     const Moments& m = sets[s];
-    const double rs = 1 / std::sqrt(m.variance + eps), relative = m.variance_error / (m.variance + eps);
+    const double rs = 1 / std::sqrt(m.variance + eps),
+                 relative = m.variance_error / (m.variance + eps);
     mean.value.push_back(m.mean);
     mean.tau.push_back(m.mean_error + at.u * std::abs(m.mean));
     deviation.value.push_back(rs);
