@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -10,6 +11,7 @@
 
 #include "lib/base/bind.h"
 #include "lib/base/case_parser.h"
+#include "lib/model/autocast.h"
 #include "lib/model/storage_roots.h"
 #include "opreplay/case.h"
 #include "opreplay/error.h"
@@ -203,7 +205,7 @@ class Capturer {
   Capturer(const Pt2Model& model, const SchemaTable& schemas) : schemas_(schemas) {
     result_.source = model.source;
     result_.source.capture = "static";
-    walk(model.graph, false);
+    walk(model.graph, {.enabled = false});
   }
 
   CaptureResult take() {
@@ -215,25 +217,49 @@ class Capturer {
   }
 
  private:
-  void walk(const Graph& graph, bool autocast) {
+  void walk(const Graph& graph, const AutocastRegion& autocast) {
     const GraphCapture capture(graph, schemas_);
     for (const GraphNode& node : graph.nodes) {
       const std::int64_t number = result_.nodes++;
       SpecCall call;
       auto refusal = capture.capture(node, call);
-      if (!refusal && autocast)
-        refusal = Refusal{"inside an autocast region, which casts its arguments"};
+      if (!refusal &&
+          !apply_autocast(autocast, shipped_autocast(), *schemas_.find(node.op), call.call))
+        refusal = Refusal{"inside an autocast region, which casts its parts one by one"};
       if (refusal) {
         ++refused_[{node.target, refusal->reason}];
       } else {
         ++captured_[node.target];
-        add(node, std::move(call), number, capture.is_dynamic(node));
+        OpSpec& spec = add(node, std::move(call), number);
+        if (capture.is_dynamic(node)) add_tag(spec, "dynamic");
+        if (autocast.enabled) add_tag(spec, "amp");
       }
-      for (const Graph& inner : node.graphs) walk(inner, autocast || node.target == k_autocast);
+      for (const Graph& inner : node.graphs)
+        walk(inner, node.target == k_autocast ? region_of(node) : autocast);
     }
   }
 
-  void add(const GraphNode& node, SpecCall&& call, std::int64_t number, bool dynamic) {
+  /// (device type, dtype or none, enabled, ...): what torch.autocast was called with.
+  static AutocastRegion region_of(const GraphNode& node) {
+    AutocastRegion region;
+    const auto argument = [&](std::size_t i) -> const Value& {
+      static const Value none;
+      return i < node.args.size() ? node.args[i].value : none;
+    };
+    if (const auto* device = argument(0).get<std::string>()) region.device_type = *device;
+    if (region.device_type != "cpu") region.dtype = DType::f16;
+    if (const auto* word = argument(1).get<Word>())
+      region.dtype = parse_dtype(word->text).value_or(region.dtype);
+    if (const auto* enabled = argument(2).get<bool>()) region.enabled = *enabled;
+    return region;
+  }
+
+  static void add_tag(OpSpec& spec, const char* tag) {
+    if (std::find(spec.tags.begin(), spec.tags.end(), tag) == spec.tags.end())
+      spec.tags.emplace_back(tag);
+  }
+
+  OpSpec& add(const GraphNode& node, SpecCall&& call, std::int64_t number) {
     const auto spec_at = spec_index_.emplace(node.op, result_.specs.size());
     if (spec_at.second) {
       OpSpec& spec = result_.specs.emplace_back();
@@ -243,8 +269,6 @@ class Capturer {
       if (!node.op.starts_with("aten.")) spec.tags.push_back("custom_op");
     }
     OpSpec& spec = result_.specs[spec_at.first->second];
-    if (dynamic && (spec.tags.empty() || spec.tags.back() != "dynamic"))
-      spec.tags.push_back("dynamic");
     const auto call_at = call_index_.emplace(call_id(call.call), spec.calls.size());
     if (call_at.second) {
       spec.calls.push_back(std::move(call));
@@ -252,6 +276,7 @@ class Capturer {
       merge(call, spec.calls[call_at.first->second]);
     }
     result_.node_calls.push_back({number, spec_at.first->second, call_at.first->second});
+    return spec;
   }
 
   static void merge(SpecCall& call, SpecCall& into) {

@@ -19,13 +19,13 @@ std::string table_key(std::string_view op) {
   return name.overload.empty() ? name.name : name.name + '.' + name.overload;
 }
 
-std::string read_file(const std::filesystem::path& file) {
+std::string read_table(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary | std::ios::ate);
   std::string text(in ? static_cast<std::size_t>(in.tellg()) : 0, '\0');
   in.seekg(0);
   if (!in.read(text.data(), static_cast<std::streamsize>(text.size())))
     throw Error(ExitCode::invalid_input, file.string() +
-                                             ": cannot read the schema table; set OPREPLAY_DATA to "
+                                             ": cannot read the table; set OPREPLAY_DATA to "
                                              "the folder that holds opspecs/");
   return text;
 }
@@ -44,7 +44,7 @@ SchemaTable::SchemaTable(std::string text) : text_(std::move(text)) {
 }
 
 SchemaTable SchemaTable::load(const std::filesystem::path& file) {
-  return SchemaTable(read_file(file));
+  return SchemaTable(read_table(file));
 }
 
 const Schema* SchemaTable::find(std::string_view op) const {
@@ -82,6 +82,10 @@ std::string SchemaTable::nearest(std::string_view op) const {
     best = distance;
   }
   return spec_name(overload.empty() ? spelling : overload);
+}
+
+std::string read_data_file(const std::filesystem::path& file) {
+  return read_table(data_folder() / file);
 }
 
 const SchemaTable& shipped_schemas() {

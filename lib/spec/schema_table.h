@@ -47,4 +47,7 @@ const SchemaTable& shipped_schemas();
 /// Throws Error{internal} naming the places looked at.
 std::filesystem::path data_folder();
 
+/// A file of the data folder, "opspecs/...". Throws Error{invalid_input} if it cannot be read.
+std::string read_data_file(const std::filesystem::path& file);
+
 }  // namespace opreplay

@@ -111,7 +111,7 @@ TEST_CASE("the shipped file is sorted and has one line per operator") {
 
 TEST_CASE("a table that cannot be read names the file") {
   CHECK(message_of([] { SchemaTable::load("/nowhere/torch.txt"); }) ==
-        "/nowhere/torch.txt: cannot read the schema table; set OPREPLAY_DATA to the folder that "
+        "/nowhere/torch.txt: cannot read the table; set OPREPLAY_DATA to the folder that "
         "holds opspecs/");
 }
 
