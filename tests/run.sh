@@ -6,8 +6,16 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-export OPREPLAY_TIER=ci
-if [ "${1:-}" = --full ]; then OPREPLAY_TIER=full; fi
+# Samples are drawn by OPREPLAY_SEED: the same ones in every ci run, new ones in every full run.
+if [ "${1:-}" = --full ]; then
+  export OPREPLAY_TIER=full OPREPLAY_SEED="${OPREPLAY_SEED:-$(date +%s)}"
+  property_tests=2000
+else
+  export OPREPLAY_TIER=ci OPREPLAY_SEED="${OPREPLAY_SEED:-2026}"
+  property_tests=100
+fi
+export RC_PARAMS="seed=$OPREPLAY_SEED max_success=$property_tests"
+echo "tier $OPREPLAY_TIER, OPREPLAY_SEED=$OPREPLAY_SEED"
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 
 cmake/deps.sh
