@@ -31,8 +31,9 @@ cmake --build --preset dev
 step "test: dev"
 ctest --preset dev -j2
 
-step "tidy (torch-free code)"
-run-clang-tidy -quiet -j "$(nproc)" -p build/dev -extra-arg=-w "^$PWD/(lib|harness)/" \
+# Without the files of the command: the option parser's header alone takes 20 s each.
+step "tidy (torch-free libraries)"
+run-clang-tidy -quiet -j "$(nproc)" -p build/dev -extra-arg=-w "^$PWD/(lib|harness/(simdevice|worker))/" \
   >build/dev/tidy.log 2>&1 || { grep -E '(error|warning):' build/dev/tidy.log | sort -u; exit 1; }
 
 step "build: release"
