@@ -57,8 +57,8 @@ struct Needs {
 struct Bound {
   bool exact = false;  ///< bitwise: `tau` unused
   std::vector<double> tau;
-  /// Accepted beyond tau with the note `note_wider` (weak range reduction of sin/cos); may be
-  /// empty.
+  /// Accepted beyond tau with the note `note_wider` (weak range reduction of sin/cos, a product
+  /// rounded before its bias is added); may be empty.
   std::vector<double> tau_wider;
   std::string note_wider;
   /// A reduction: where data or partial sums are not finite, the class of the CPU's result in T is
