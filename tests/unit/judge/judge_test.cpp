@@ -30,9 +30,8 @@ TEST_CASE("infrastructure: the launcher was lost, the worker failed, the host wa
   CHECK(reason_of(dies(Ending::lost, Stage::launch)) == Reason::infrastructure);
   CHECK(reason_of(dies(Ending::crashed, Stage::queued)) == Reason::infrastructure);
   CHECK(reason_of(dies(Ending::hung, Stage::compare)) == Reason::infrastructure);
-  Outcome failed = dies(Ending::exited, Stage::compare);
-  failed.exit_code = 70;
-  CHECK(reason_of(failed) == Reason::infrastructure);
+  CHECK(reason_of(dies(Ending::exited, Stage::compare)) == Reason::infrastructure);
+  CHECK(reason_of(dies(Ending::exited, Stage::launch)) == Reason::crash);
 
   Outcome small = right();
   small.reference64 = raised(ErrorClass::other,
