@@ -335,7 +335,7 @@ TEST_CASE("reference_suspect: both wrong alike, declared so, or no evidence") {
 
 TEST_CASE("wrong_class and wrong_value say which element") {
   CHECK(judge(wrong_class(), {}).detail ==
-        "NaN expected at 1 of 120 elements, got 0 (element [0,0,0,0]: target 0, reference nan)");
+        "NaN expected at 1 of 120 elements (element [0,0,0,0]: target 0, reference nan)");
   const Verdict v = judge(wrong_value(), {});
   CHECK(v.reason == Reason::wrong_value);
   CHECK(v.detail ==
