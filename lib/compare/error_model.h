@@ -67,6 +67,8 @@ struct Bound {
   /// A reduction: where data or partial sums are not finite, the class of the CPU's result in T is
   /// accepted beside that of the rounded reference.
   bool reduction = false;
+  /// Where the reference is not finite, numbers whose class is as right as its own; may be empty.
+  std::vector<double> other_class;
   /// RMS channel (accumulate, N >= 64, unbiased data): the per-element scale of the error; the root
   /// mean square of max(0, err - half ulp)/scale must be <= rms_limit.
   std::vector<double> rms_scale;
