@@ -27,7 +27,10 @@ struct Array {
 struct Evidence {
   DType dtype = DType::f32;     ///< T, of the target's output (component type for complex)
   bool same_precision = false;  ///< the reference was computed in T, not in fp64
-  Array reference;              ///< r, fp64
+  /// Some operand is not a number of T, so that even a correctly rounded op rounds in its working
+  /// format before it rounds to T.
+  bool rounds_twice = false;
+  Array reference;  ///< r, fp64
   /// Inputs of the call as fp64, after rounding to T, by argument path.
   std::map<std::string, Array> inputs;
   /// Non-tensor arguments that are numbers, bools (0/1) or number lists ("stride" -> {1, 1});
@@ -57,8 +60,8 @@ struct Needs {
 struct Bound {
   bool exact = false;  ///< bitwise: `tau` unused
   std::vector<double> tau;
-  /// Accepted beyond tau with the note `note_wider` (weak range reduction of sin/cos); may be
-  /// empty.
+  /// Accepted beyond tau with the note `note_wider` (weak range reduction of sin/cos, a product
+  /// rounded before its bias is added); may be empty.
   std::vector<double> tau_wider;
   std::string note_wider;
   /// A reduction: where data or partial sums are not finite, the class of the CPU's result in T is
@@ -68,7 +71,7 @@ struct Bound {
   /// mean square of max(0, err - half ulp)/scale must be <= rms_limit.
   std::vector<double> rms_scale;
   double rms_limit = 0;
-  /// Bounds of the next lower formats, tried in order when tau fails.
+  /// Bounds of the next lower formats, the lowest loss first; tried in order when tau fails.
   struct Downgrade {
     std::string format;
     std::vector<double> tau;

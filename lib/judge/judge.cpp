@@ -288,7 +288,9 @@ std::string fallback_text(const Facts& f) {
 /// Profiles say `tf32`, comparisons "10-bit mantissa inputs": one format, two names.
 bool format_allowed(const Facts& f, const Output& o) {
   return std::any_of(f.context.allow.begin(), f.context.allow.end(), [&](const std::string& word) {
-    return o.downgrade.starts_with(word == "tf32" ? "10-bit mantissa" : word);
+    if (word == "tf32") return o.downgrade == "10-bit mantissa inputs";
+    if (word == "bf16") return o.downgrade == "bf16 inputs";
+    return o.downgrade.starts_with(word);
   });
 }
 bool is_downgraded(const Output& o) { return value_off(o) && o.within_downgrade; }

@@ -2,6 +2,8 @@
 
 #include <ATen/ops/empty.h>
 
+#include <cmath>
+
 #include "lib/base/fill.h"
 #include "lib/base/hash.h"
 #include "lib/torch/dtype_map.h"
@@ -80,6 +82,20 @@ InputImage::InputImage(const ReplayRequest& request, std::int64_t max_bytes) {
     fill(recipes[i], tensor.desc, stream_key(request.seed, tensor.path),
          bytes_of(storages_[tensor.storage].flat));
   }
+}
+
+InputImage InputImage::with_numbers(const std::function<double(double)>& change) const {
+  InputImage out = *this;
+  for (StorageImage& storage : out.storages_) {
+    const at::ScalarType type = storage.flat.scalar_type();
+    if (!c10::isFloatingType(type)) continue;
+    const at::Tensor wide = storage.flat.to(at::kDouble, /*non_blocking=*/false, /*copy=*/true);
+    double* numbers = wide.mutable_data_ptr<double>();
+    for (std::int64_t i = 0; i < wide.numel(); ++i)
+      if (std::isfinite(numbers[i])) numbers[i] = change(numbers[i]);
+    storage.flat = wide.to(type);
+  }
+  return out;
 }
 
 std::uint64_t InputImage::hash() const {
