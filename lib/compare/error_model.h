@@ -60,13 +60,15 @@ struct Needs {
 struct Bound {
   bool exact = false;  ///< bitwise: `tau` unused
   std::vector<double> tau;
-  /// Accepted beyond tau with the note `note_wider` (weak range reduction of sin/cos); may be
-  /// empty.
+  /// Accepted beyond tau with the note `note_wider` (weak range reduction of sin/cos, a product
+  /// rounded before its bias is added); may be empty.
   std::vector<double> tau_wider;
   std::string note_wider;
   /// A reduction: where data or partial sums are not finite, the class of the CPU's result in T is
   /// accepted beside that of the rounded reference.
   bool reduction = false;
+  /// Where the reference is not finite, numbers whose class is as right as its own; may be empty.
+  std::vector<double> other_class;
   /// RMS channel (accumulate, N >= 64, unbiased data): the per-element scale of the error; the root
   /// mean square of max(0, err - half ulp)/scale must be <= rms_limit.
   std::vector<double> rms_scale;

@@ -80,7 +80,8 @@ class ValueChannel {
     if (as_witness_ > 0)
       out.notes.push_back("class as the CPU's in this dtype, over data that is not finite");
     if (sums_overflowed_ > 0) out.notes.push_back("partial sums overflow");
-    tally_.classes.allowed = overflowed_ + as_witness_ + sums_overflowed_;
+    if (as_formula_ > 0) out.notes.push_back("class as another algorithm gives it");
+    tally_.classes.allowed = overflowed_ + as_witness_ + as_formula_ + sums_overflowed_;
     tally_.write(out, evidence_.reference.data.size(), evidence_.reference.sizes);
   }
 
@@ -112,9 +113,10 @@ class ValueChannel {
     const double error = std::abs(y - r), bound = allowed(r, bound_.tau[i]);
     const double spacing = spacing_.at(r);
     tally_.value({i, y, r, bound}, error, spacing);
-    if (error > bound) [[unlikely]]
+    const bool wider = error > bound && within_wider(i, error, r);
+    if (error > bound && !wider) [[unlikely]]
       exceeded(i, error, r);
-    if (rms) {
+    if (rms && !wider) {
       ++rms_count_;
       const double beyond = error - 0.5 * spacing, scale = bound_.rms_scale[i];
       if (beyond > 0 && scale > 0) {
@@ -124,11 +126,13 @@ class ValueChannel {
     }
   }
 
+  bool within_wider(std::size_t i, double error, double r) {
+    const bool within = !bound_.tau_wider.empty() && error <= allowed(r, bound_.tau_wider[i]);
+    wider_ += within;
+    return within;
+  }
+
   void exceeded(std::size_t i, double error, double r) {
-    if (!bound_.tau_wider.empty() && error <= allowed(r, bound_.tau_wider[i])) {
-      ++wider_;
-      return;
-    }
     ++tally_.bad;
     for (std::size_t d = 0; d < inside_.size(); ++d)
       if (!(error <= allowed(r, bound_.downgrades[d].tau[i]))) inside_[d] = false;
@@ -147,6 +151,9 @@ class ValueChannel {
     const Element element{i, y, expected, std::isfinite(r) ? allowed(r, tau) : 0};
     if (overflow_allowed(element, r, tau)) {
       ++overflowed_;
+    } else if (!std::isfinite(r) && !bound_.other_class.empty() &&
+               got == class_of(bound_.other_class[i])) {
+      ++as_formula_;
     } else if (bound_.reduction && witness_agrees(i, got, r)) {
       ++as_witness_;
     } else if (bound_.reduction && std::isfinite(r) && got != Class::finite && sums_overflow(i)) {
@@ -200,7 +207,7 @@ class ValueChannel {
   bool intermediates_overflow_ = false;
   Tally tally_;
   std::vector<bool> inside_;  ///< by downgrade: every bad element so far is inside it
-  std::int64_t wider_ = 0, overflowed_ = 0, as_witness_ = 0, sums_overflowed_ = 0;
+  std::int64_t wider_ = 0, overflowed_ = 0, as_witness_ = 0, as_formula_ = 0, sums_overflowed_ = 0;
   std::int64_t rms_count_ = 0, beyond_rms_ = 0;
   double rms_sum_ = 0;
 };

@@ -14,9 +14,6 @@
 namespace opreplay {
 namespace {
 
-/// The worker's own failure, see WorkerHandler in lib/base/worker_protocol.h.
-constexpr int k_worker_failed = 70;
-
 struct Facts {
   const Outcome& outcome;
   const JudgeContext& context;
@@ -77,11 +74,9 @@ bool is_backend_not_loaded(const Facts& f) {
 bool is_infrastructure(const Facts& f) {
   const Outcome& o = f.outcome;
   if (o.ending == Ending::lost) return true;
-  if (o.ending == Ending::exited && o.exit_code == k_worker_failed) return true;
   if (o.ending != Ending::answered && o.stage == Stage::queued) return true;
   // Comparing is the host's work: too slow, too small, or wrong, but not the target.
-  if ((o.ending == Ending::hung || o.ending == Ending::crashed) && o.stage == Stage::compare)
-    return true;
+  if (o.ending != Ending::answered && o.stage == Stage::compare) return true;
   const auto not_the_calls_fault = [](const std::optional<Raised>& raised) {
     return raised && (says_out_of_memory(*raised) || raised->stage == Stage::inputs);
   };

@@ -201,10 +201,13 @@ Evidence gather_evidence(const ReferenceJob& job, const Reference& reference, st
   });
 
   // A mean's terms do not tell how many there are: its model counts the inputs.
-  if (job.model->needs.inputs || evidence.attributes.contains("mean")) {
+  const bool needs_all = job.model->needs.inputs || evidence.attributes.contains("mean");
+  const bool needs_bias = evidence.attributes.contains("bias");
+  if (needs_all || needs_bias) {
     const std::string prefix = input_path(job.request.calls.size() - 1, "");
     for (const InputTensor& input : job.image.tensors()) {
       if (!input.path.starts_with(prefix)) continue;
+      if (!needs_all && input.path != prefix + "bias") continue;
       const at::Tensor wide = widened(job.image, input.storage, job.numbers);
       Array array =
           to_array(wide.as_strided(input.desc.sizes, input.desc.strides, input.desc.offset));
