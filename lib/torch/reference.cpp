@@ -100,6 +100,7 @@ Reference compute_reference(const ReferenceJob& job) {
   const RunResult& shape_source = reference.error ? wide_result : result;
   if (!reference.error || has_wide) {
     reference.scalars = has_wide ? wide_result.scalars : result.scalars;
+    reference.words = has_wide ? wide_result.words : result.words;
     reference.returns = shape_source.returns.size();
     for (std::size_t i = 0; i < reference.returns; ++i) {
       ReferenceOutput out;
