@@ -1,11 +1,15 @@
 // A vendor's adapter test suite: op-specs and single cases as Catch2 tests.
 // The device comes from the environment, so that one program serves every machine.
 
+#if __has_include(<catch2/catch_all.hpp>)
+#include <catch2/catch_all.hpp>
+#else
 #define CATCH_CONFIG_MAIN
 #define CATCH_CONFIG_CONSOLE_WIDTH 1000  // repro lines stay whole, to be copied
+#include <catch2/catch.hpp>
+#endif
 #include <opreplay/adapters/catch2.h>
 
-#include <catch2/catch.hpp>
 #include <cstdlib>
 #include <string>
 

@@ -8,6 +8,7 @@
 #include "harness/simdevice/alias.h"
 #include "harness/simdevice/explicit_kernels.h"
 #include "harness/simdevice/own_kernels.h"
+#include "harness/simdevice/round_once.h"
 
 namespace opreplay::sim {
 namespace {
@@ -22,6 +23,20 @@ class AliasKernel final : public Kernel {
   explicit AliasKernel(StackKernel kernel) : kernel_(kernel) {}
   void run(const OperatorHandle& op, c10::DispatchKeySet, Stack& stack) const override {
     run_aliased(op, stack, kernel_);
+  }
+
+ private:
+  StackKernel kernel_;
+};
+
+/// The CPU's kernel on the same memory; f16 and bf16 values computed in f32 and rounded once.
+class RoundOnceKernel final : public Kernel {
+ public:
+  explicit RoundOnceKernel(StackKernel kernel) : kernel_(kernel) {}
+  void run(const OperatorHandle& op, c10::DispatchKeySet, Stack& stack) const override {
+    run_aliased(op, stack, [this](const OperatorHandle& called, Stack& host) {
+      run_rounded_once(called, host, kernel_);
+    });
   }
 
  private:
@@ -120,6 +135,7 @@ std::unique_ptr<Kernel> honest_kernel(const OperatorHandle& op) {
   if (host == nullptr) return nullptr;
   if (const OwnKernel own = find_own_kernel(name))
     return std::make_unique<OwnOrderKernel>(host, own);
+  if (has_values_to_round(op)) return std::make_unique<RoundOnceKernel>(host);
   return std::make_unique<AliasKernel>(host);
 }
 

@@ -177,3 +177,8 @@ FaultFile load_from_environment() {
 
 }  // namespace
 }  // namespace opreplay::sim
+
+// What the worker asks for after it has loaded the library (lib/base/worker_abi.h).
+extern "C" [[gnu::visibility("default")]] const char* opreplay_backend_problem() {
+  return opreplay::sim::refusal();
+}

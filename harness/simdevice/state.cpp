@@ -117,6 +117,8 @@ void raise(const Throw& error) {
 
 void refuse_to_work(const std::string& text) { g_refusal = new std::string(text); }
 
+const char* refusal() { return g_refusal ? g_refusal->c_str() : nullptr; }
+
 void require_loaded() { TORCH_CHECK(g_refusal == nullptr, *g_refusal); }
 
 void synchronize() {

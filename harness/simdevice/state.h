@@ -75,6 +75,8 @@ bool in_backward();
 /// A fault file that the device cannot serve leaves it unusable; the first thing anyone does with
 /// the device raises `text`.
 void refuse_to_work(const std::string& text);
+/// That text, or null.
+const char* refusal();
 void require_loaded();
 
 /// A hash of both, by SplitMix64 (Steele, Lea, Flood 2014).

@@ -58,7 +58,8 @@ int run_launcher(pid_t parent) {
     const ServeFunction serve = load_worker_library(config);
     if (config_value(config, "fork") == "1") factory.serve = serve;
   } catch (const Error& error) {
-    send_control(k_control_fd, {ControlKind::failed, 0, 0, error.what()});
+    send_control(k_control_fd,
+                 {ControlKind::failed, 0, static_cast<std::int64_t>(error.code()), error.what()});
     return 1;
   }
   // From here on the launcher must live long enough to end the workers' groups.
@@ -100,8 +101,10 @@ ServeFunction load_worker_library(const std::string& config) {
       reinterpret_cast<decltype(&opreplay_worker_load)>(entry("opreplay_worker_load"));
   const auto serve = reinterpret_cast<ServeFunction>(entry("opreplay_worker_serve"));
   char text[k_control_text_bytes] = "";
-  if (load(config_of_worker(config).c_str(), text, sizeof text) != 0)
-    throw Error(ExitCode::device_missing, *text != '\0' ? text : "the worker library gave no text");
+  const int result = load(config_of_worker(config).c_str(), text, sizeof text);
+  if (result != 0)
+    throw Error(result == 2 ? ExitCode::invalid_input : ExitCode::device_missing,
+                *text != '\0' ? text : "the worker library gave no text");
   return serve;
 }
 

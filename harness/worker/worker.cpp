@@ -29,7 +29,10 @@ Loaded* g_loaded = nullptr;
 
 void load_library(const std::string& path) {
   // Kept open for the life of the process: the library registers its kernels when it is loaded.
-  if (!dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL)) throw std::runtime_error(dlerror());
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (!library) throw std::runtime_error(dlerror());
+  const auto problem = reinterpret_cast<const char* (*)()>(dlsym(library, k_backend_problem));
+  if (const char* text = problem ? problem() : nullptr) throw Error(ExitCode::invalid_input, text);
 }
 
 Loaded load(const std::string& config) {
@@ -105,14 +108,19 @@ class TorchHandler : public WorkerHandler {
 extern "C" {
 
 int opreplay_worker_load(const char* config, char* error, std::size_t error_size) {
+  const auto give = [&](const char* text) {
+    if (error_size == 0) return;
+    std::strncpy(error, text, error_size - 1);
+    error[error_size - 1] = '\0';
+  };
   try {
     opreplay::g_loaded = new opreplay::Loaded(opreplay::load(config));
     return 0;
+  } catch (const opreplay::Error& e) {
+    give(e.what());
+    return 2;
   } catch (const std::exception& e) {
-    if (error_size > 0) {
-      std::strncpy(error, e.what(), error_size - 1);
-      error[error_size - 1] = '\0';
-    }
+    give(e.what());
     return 1;
   }
 }

@@ -51,7 +51,7 @@ struct CaptureOptions {
   const SchemaTable* schemas = nullptr;
 };
 
-/// Captures a .pt2 file of torch >= 2.9 statically. Throws Error{invalid_input} if the file is
+/// Captures a .pt2 file statically. Throws Error{invalid_input} if the file is
 /// damaged or of another layout.
 CaptureResult capture_file(const std::filesystem::path& file, const CaptureOptions& options = {});
 

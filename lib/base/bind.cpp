@@ -199,8 +199,8 @@ class Binder {
     for (std::size_t i = 0; i < given_.size(); ++i) {
       const SchemaArg& arg = schema_.args[i];
       if (arg.keyword_only ? is_default(i) : i >= positional) continue;
-      Value value = given_[i] ? std::move(*given_[i]) : *arg.default_value;
-      call_.args.push_back({arg.name, std::move(value), arg.keyword_only});
+      if (!given_[i]) given_[i] = *arg.default_value;
+      call_.args.push_back({arg.name, std::move(*given_[i]), arg.keyword_only});
     }
   }
 

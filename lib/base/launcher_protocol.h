@@ -34,7 +34,7 @@ enum class ControlKind : std::uint32_t {
   signal,  ///< worker, value = signal number: sent to the worker's whole group
   // launcher -> supervisor
   ready,      ///< the libraries are loaded
-  failed,     ///< text = why they are not; the launcher ends
+  failed,     ///< text = why they are not, value = exit code for it; the launcher ends
   started,    ///< worker, value = process id
   unstarted,  ///< worker, text = why it could not be started
   ended,      ///< worker, value = wait status; its group is killed already

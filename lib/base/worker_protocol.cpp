@@ -157,8 +157,13 @@ void serve(int fd, Journal journal, WorkerHandler& handler) {
 int serve_process(int socket_fd, int journal_fd, WorkerHandler& handler) noexcept {
   try {
     const JournalMapping journal(journal_fd);
-    serve(socket_fd, Journal(journal.page()), handler);
-    return 0;
+    try {
+      serve(socket_fd, Journal(journal.page()), handler);
+      return 0;
+    } catch (...) {
+      journal.page()->failed.store(1);
+      throw;
+    }
   } catch (const std::exception& error) {
     std::fprintf(stderr, "opreplay worker: %s\n", error.what());
   } catch (...) {

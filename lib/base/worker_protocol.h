@@ -31,6 +31,7 @@ struct Message {
 struct JournalPage {
   std::atomic<std::uint64_t> sequence;  ///< number of the request being worked on; 0 = none yet
   std::atomic<std::uint32_t> stage;     ///< Stage
+  std::atomic<std::uint32_t> failed;    ///< 1 = the worker leaves by a failure of its own
 };
 
 /// The worker's handle on the page.
@@ -65,7 +66,8 @@ inline constexpr std::size_t k_journal_bytes = 4096;
 class WorkerHandler {
  public:
   virtual ~WorkerHandler() = default;
-  /// Answers one request. An exception that leaves it ends the worker with exit code 70.
+  /// Answers one request. An exception that leaves it ends the worker, noted in the journal: a
+  /// device that calls exit is told apart.
   virtual std::vector<std::byte> handle(MessageKind kind, std::span<const std::byte> payload,
                                         Journal& journal) = 0;
 };
@@ -75,7 +77,8 @@ class WorkerHandler {
 void serve(int fd, Journal journal, WorkerHandler& handler);
 
 /// The whole of opreplay_worker_serve (worker_abi.h): maps the journal and serves. Returns the
-/// process's exit code: 0, or 70 after an exception, whose text goes to standard error.
+/// process's exit code: 0, or 70 after an exception, which is noted in the journal and whose text
+/// goes to standard error.
 int serve_process(int socket_fd, int journal_fd, WorkerHandler& handler) noexcept;
 
 inline constexpr std::size_t k_max_frame_bytes = std::size_t{1} << 31;

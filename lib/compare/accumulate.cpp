@@ -1,4 +1,5 @@
 /// Sums of products or of elements in any order: mm, conv, dot, sum, mean, pools, index_add...
+#include "lib/base/numeric.h"
 #include "lib/compare/model_support.h"
 #include "lib/compare/models.h"
 
@@ -80,6 +81,32 @@ class Accumulation {
   double u_, denorm_, deviations_;
 };
 
+/// |r - bias| by element, where the op has a bias (attribute `bias`: the dim of the result that it
+/// runs along); empty for calls without one.
+std::vector<double> before_bias(const Evidence& e) {
+  const Array* bias = e.attributes.contains("bias") ? find_input(e, {"bias"}) : nullptr;
+  if (bias == nullptr) return {};
+  const auto dim = static_cast<std::int64_t>(number_attribute(e, "bias", -1));
+  const Rows rows = rows_along(e.reference.sizes, dim);
+  if (bias->data.size() != rows.length) return {};
+  std::vector<double> out(e.reference.data.size());
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = std::abs(e.reference.data[i] - bias->data[i / rows.inner % rows.length]);
+  return out;
+}
+
+/// Composite ops on half precision may add the bias in a kernel of its own: the product is rounded
+/// to T in between.
+void allow_rounded_product(const Evidence& e, const Roundoff& at, Bound& bound) {
+  const std::vector<double> product = before_bias(e);
+  if (product.empty() || !at.narrow) return;
+  bound.note_wider = "T-rounded intermediates";
+  bound.tau_wider.resize(product.size());
+  const double smallest = ulp(e.dtype, 0);
+  for (std::size_t i = 0; i < product.size(); ++i)
+    bound.tau_wider[i] = bound.tau[i] + at.u_t * (product[i] + bound.tau[i]) + 0.5 * smallest;
+}
+
 }  // namespace
 
 Bound accumulate_bound(const Evidence& e) {
@@ -111,6 +138,8 @@ Bound accumulate_bound(const Evidence& e) {
       bound.rms_scale[i] = at.u * walk(t.roundings) * (t.r + t.root_squares);
     }
   }
+
+  allow_rounded_product(e, at, bound);
 
   const auto lower = [&](std::string format, auto tau) {
     bound.downgrades.push_back({std::move(format), std::vector<double>(n)});

@@ -50,11 +50,14 @@ bool bound_is_loose(const Evidence& evidence, const Bound& bound) {
   if (finite == 0) return false;
   const double rms = std::sqrt(squares / static_cast<double>(finite));
   // Below the smallest normal number relative precision means nothing.
-  const double floor = std::ldexp(1, float_format(component_type(evidence.dtype)).min_exponent);
+  const FloatFormat format = float_format(component_type(evidence.dtype));
+  const double floor = std::ldexp(1, format.min_exponent);
+  // Eight roundings of T: what is right in bf16 is no tighter than that.
+  const double share = std::max(0x1p-8, std::ldexp(8, -format.precision));
   std::size_t loose = 0;
   for (std::size_t i = 0; i < reference.size(); ++i)
     if (std::isfinite(reference[i]))
-      loose += bound.tau[i] > 0x1p-8 * (std::abs(reference[i]) + rms) + floor;
+      loose += bound.tau[i] > share * (std::abs(reference[i]) + rms) + floor;
   return 2 * loose > finite;
 }
 

@@ -33,8 +33,15 @@ bool is_correctly_rounded(const Evidence& e) {
 Bound elementwise_bound(const Evidence& e) {
   Bound bound;
   bound.tau.resize(e.reference.data.size());
-  if (is_correctly_rounded(e)) return bound;
   const Roundoff at = roundoff(e.dtype);
+  if (is_correctly_rounded(e)) {
+    // Mixed operands: f32 for halves; f64 beside f32.
+    const double first = at.narrow ? at.u : 0x1p-53;
+    if (e.rounds_twice)
+      for (std::size_t i = 0; i < bound.tau.size(); ++i)
+        bound.tau[i] = first * std::abs(e.reference.data[i]);
+    return bound;
+  }
   const double factor = at.w * number_attribute(e, "ulp", 4);
   for (std::size_t i = 0; i < bound.tau.size(); ++i)
     bound.tau[i] = factor * condition(e, i) + flush(e, at, i);

@@ -26,8 +26,11 @@ struct Array {
 
 /// What the reference side knows about one output.
 struct Evidence {
-  DType dtype = DType::f32;       ///< T, of the target's output (component type for complex)
-  bool same_precision = false;    ///< the reference was computed in T, not in fp64
+  DType dtype = DType::f32;     ///< T, of the target's output (component type for complex)
+  bool same_precision = false;  ///< the reference was computed in T, not in fp64
+  /// Some operand is not a number of T, so that even a correctly rounded op rounds in its working
+  /// format before it rounds to T.
+  bool rounds_twice = false;
   Array reference;                ///< r, fp64
   std::size_t output = 0;         ///< which output of the op this is; returns come first
   bool complex_operands = false;  ///< a tensor argument is complex
@@ -79,8 +82,8 @@ struct Bound {
   /// the evidence it was made from.
   std::function<Finding(std::span<const double> target)> postcondition;
   std::vector<double> tau;
-  /// Accepted beyond tau with the note `note_wider` (weak range reduction of sin/cos); may be
-  /// empty.
+  /// Accepted beyond tau with the note `note_wider` (weak range reduction of sin/cos, a product
+  /// rounded before its bias is added); may be empty.
   std::vector<double> tau_wider;
   std::string note_wider;
   /// A reduction: where data or partial sums are not finite, the class of the CPU's result in T is
@@ -92,7 +95,7 @@ struct Bound {
   /// mean square of max(0, err - half ulp)/scale must be <= rms_limit.
   std::vector<double> rms_scale;
   double rms_limit = 0;
-  /// Bounds of the next lower formats, tried in order when tau fails.
+  /// Bounds of the next lower formats, the lowest loss first; tried in order when tau fails.
   struct Downgrade {
     std::string format;
     std::vector<double> tau;

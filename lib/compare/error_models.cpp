@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "lib/base/numeric.h"
 #include "lib/compare/model_support.h"
@@ -25,6 +26,12 @@ void finish(const Evidence& evidence, std::vector<double>& tau) {
   }
 }
 
+/// How much a lower format loses on this data: which of two formats is the lower one may depend on
+/// K (accumulation in f16 against bf16 inputs).
+double loss(const Bound::Downgrade& lower) {
+  return std::accumulate(lower.tau.begin(), lower.tau.end(), 0.0);
+}
+
 Bound exact_bound(const Evidence&) {
   Bound bound;
   bound.exact = true;
@@ -39,6 +46,8 @@ Bound checked(const Evidence& given) {
   finish(given, bound.tau);
   finish(given, bound.tau_wider);
   for (Bound::Downgrade& lower : bound.downgrades) finish(given, lower.tau);
+  std::stable_sort(bound.downgrades.begin(), bound.downgrades.end(),
+                   [](const auto& a, const auto& b) { return loss(a) < loss(b); });
   return bound;
 }
 

@@ -114,9 +114,10 @@ class ValueChannel {
     const double error = std::abs(y - r), bound = allowed(r, bound_.tau[i]);
     const double spacing = spacing_.at(r);
     tally_.value({i, y, r, bound}, error, spacing);
-    if (error > bound) [[unlikely]]
+    const bool wider = error > bound && within_wider(i, error, r);
+    if (error > bound && !wider) [[unlikely]]
       exceeded(i, error, r);
-    if (rms) {
+    if (rms && !wider) {
       ++rms_count_;
       const double beyond = error - 0.5 * spacing, scale = bound_.rms_scale[i];
       if (beyond > 0 && scale > 0) {
@@ -126,11 +127,13 @@ class ValueChannel {
     }
   }
 
+  bool within_wider(std::size_t i, double error, double r) {
+    const bool within = !bound_.tau_wider.empty() && error <= allowed(r, bound_.tau_wider[i]);
+    wider_ += within;
+    return within;
+  }
+
   void exceeded(std::size_t i, double error, double r) {
-    if (!bound_.tau_wider.empty() && error <= allowed(r, bound_.tau_wider[i])) {
-      ++wider_;
-      return;
-    }
     ++tally_.bad;
     for (std::size_t d = 0; d < inside_.size(); ++d)
       if (!(error <= allowed(r, bound_.downgrades[d].tau[i]))) inside_[d] = false;

@@ -132,7 +132,11 @@ void LauncherProcess::wait_until_ready(Deadline deadline,
     if (received == Received::closed)
       throw Error(ExitCode::device_missing,
                   "the launcher " + end() + " while it loaded the device's libraries");
-    if (message.kind == ControlKind::failed) throw Error(ExitCode::device_missing, message.text);
+    if (message.kind == ControlKind::failed)
+      throw Error(message.value == static_cast<int>(ExitCode::invalid_input)
+                      ? ExitCode::invalid_input
+                      : ExitCode::device_missing,
+                  message.text);
     if (message.kind == ControlKind::ready) return;
   }
 }

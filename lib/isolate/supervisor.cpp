@@ -117,6 +117,8 @@ class Conversation {
     } else if (worker_.status() && WIFSIGNALED(*worker_.status())) {
       exchange.ending = Ending::crashed;
       exchange.signal = WTERMSIG(*worker_.status());
+    } else if (worker_.status() && worker_.failed_itself()) {
+      exchange.detail = "the worker failed";
     } else if (worker_.status()) {
       exchange.ending = Ending::exited;
       exchange.exit_code = WEXITSTATUS(*worker_.status());

@@ -48,6 +48,8 @@ class Worker {
   std::uint64_t requests() const { return requests_; }
   /// The worker has taken up the latest request.
   bool has_begun() const { return journal_.page()->sequence.load() >= requests_; }
+  /// It left, or is about to, by a failure of its own.
+  bool failed_itself() const { return journal_.page()->failed.load() != 0; }
   /// Stage of the latest request.
   Stage stage() const;
 

@@ -21,7 +21,7 @@ std::string signal_name(int signal);
 /// "element [0,0,0,0]: target 0, reference nan"
 std::string element_text(const WorstElement& element);
 
-/// "NaN expected at 1 of 120 elements, got 0 (element ...)". Requires a class difference.
+/// "NaN expected at 1 of 120 elements (element ...)". Requires a class difference.
 std::string class_difference_text(const OutputComparison& output);
 
 /// "3 of 120 elements outside the bound (element ...), error/bound 17.2". Requires bad

@@ -14,9 +14,6 @@
 namespace opreplay {
 namespace {
 
-/// The worker's own failure, see WorkerHandler in lib/base/worker_protocol.h.
-constexpr int k_worker_failed = 70;
-
 struct Facts {
   const Outcome& outcome;
   const JudgeContext& context;
@@ -77,11 +74,9 @@ bool is_backend_not_loaded(const Facts& f) {
 bool is_infrastructure(const Facts& f) {
   const Outcome& o = f.outcome;
   if (o.ending == Ending::lost) return true;
-  if (o.ending == Ending::exited && o.exit_code == k_worker_failed) return true;
   if (o.ending != Ending::answered && o.stage == Stage::queued) return true;
   // Comparing is the host's work: too slow, too small, or wrong, but not the target.
-  if ((o.ending == Ending::hung || o.ending == Ending::crashed) && o.stage == Stage::compare)
-    return true;
+  if (o.ending != Ending::answered && o.stage == Stage::compare) return true;
   const auto not_the_calls_fault = [](const std::optional<Raised>& raised) {
     return raised && (says_out_of_memory(*raised) || raised->stage == Stage::inputs);
   };
@@ -293,7 +288,9 @@ std::string fallback_text(const Facts& f) {
 /// Profiles say `tf32`, comparisons "10-bit mantissa inputs": one format, two names.
 bool format_allowed(const Facts& f, const Output& o) {
   return std::any_of(f.context.allow.begin(), f.context.allow.end(), [&](const std::string& word) {
-    return o.downgrade.starts_with(word == "tf32" ? "10-bit mantissa" : word);
+    if (word == "tf32") return o.downgrade == "10-bit mantissa inputs";
+    if (word == "bf16") return o.downgrade == "bf16 inputs";
+    return o.downgrade.starts_with(word);
   });
 }
 bool is_downgraded(const Output& o) { return value_off(o) && o.within_downgrade; }

@@ -61,7 +61,7 @@ class GraphCapture {
   std::optional<Refusal> capture(const GraphNode& node, SpecCall& to) const {
     if (node.op.empty()) return Refusal{refuse_target(node.target)};
     const Schema* schema = schemas_.find(node.op);
-    if (!schema) return Refusal{"no schema: an operator of a library that is not loaded"};
+    if (!schema) return Refusal{needs_library(node.op)};
     if (schema->vararg) return Refusal{"a variable number of arguments"};
     if (!has_tensor_result(*schema)) return Refusal{"no tensor among its results"};
     if (!node.problem.empty()) return Refusal{"an argument has " + node.problem};
@@ -99,6 +99,12 @@ class GraphCapture {
     if (target.starts_with("_operator.") || target.starts_with("math."))
       return "arithmetic on symbolic sizes";
     return "a Python function, not an operator";
+  }
+
+  static std::string needs_library(const std::string& op) {
+    const std::string library = op.substr(0, op.find('.'));
+    if (library == "aten") return "no schema in the table of this torch version";
+    return fmt::format("needs the library that defines '{}'", library);
   }
 
   const GraphValue& value(Ref ref) const {

@@ -40,11 +40,10 @@ class Reader {
     read_payloads("data/weights/", "weights", payloads);
     read_payloads("data/constants/", "constants", payloads);
     {
-      const std::string member = "models/" + name_ + ".json";
-      const JsonDoc doc = parse(*zip_.find(root_ + member), member);
+      const JsonDoc doc = parse(*zip_.find(root_ + program_), program_);
       read_program(doc.root(), payloads, model);
     }
-    if (const ZipEntry* samples = zip_.find(root_ + "data/sample_inputs/" + name_ + ".pt"))
+    if (const ZipEntry* samples = zip_.find(root_ + samples_))
       model.graph.sample_inputs = {samples->offset, samples->size};
     model.source.model = zip_.file().filename().string();
     const bool whole = zip_.file_size() <= k_hash_whole_up_to;
@@ -58,8 +57,15 @@ class Reader {
     throw Error(ExitCode::invalid_input, zip_.file().string() + ": " + problem);
   }
 
-  /// Sets root_ ("llama/") and name_ ("model") from the one entry <root>models/<name>.json.
+  /// Sets where things lie: torch >= 2.9 and 2.8 have <root>models/<name>.json, earlier ones the
+  /// same program at the root of the archive. Before 2.9 the tensors were pickled.
   void find_model() {
+    if (zip_.find("serialized_exported_program.json")) {
+      program_ = "serialized_exported_program.json";
+      samples_ = "serialized_example_inputs.pt";
+      pickled_ = true;
+      return;
+    }
     std::vector<std::string> models;
     for (const ZipEntry& entry : zip_.entries()) {
       const std::string_view name = entry.name;
@@ -75,11 +81,9 @@ class Reader {
                        models.size(), models[0], models[1]));
     }
     if (models.empty()) refuse_other_layout();
-    if (zip_.find(root_ + "data/weights/" + name_ + ".pt")) {
-      fail(
-          "written by torch 2.8, whose weights are pickled; load and save it with torch >= 2.9: "
-          "torch.export.save(torch.export.load(FILE), FILE)");
-    }
+    program_ = "models/" + name_ + ".json";
+    samples_ = "data/sample_inputs/" + name_ + ".pt";
+    pickled_ = zip_.find(root_ + "data/weights/" + name_ + ".pt") != nullptr;
   }
 
   [[noreturn]] void refuse_other_layout() const {
@@ -88,11 +92,6 @@ class Reader {
         return matches(std::string_view(entry.name));
       });
     };
-    if (any([](std::string_view n) { return n.ends_with("serialized_exported_program.json"); })) {
-      fail(
-          "an exported program of torch <= 2.7; load and save it with torch >= 2.9: "
-          "torch.export.save(torch.export.load(FILE), FILE)");
-    }
     if (any([](std::string_view n) { return n.find("/data/aotinductor/") != n.npos; })) {
       fail(
           "an AOTInductor package: compiled code without a graph; save the exported program with "
@@ -170,7 +169,7 @@ class Reader {
     if (version.at("major").integer() != k_schema_major) {
       version.fail(
           fmt::format("expected schema version {}, found {}; save the model with a torch "
-                      "between 2.9 and 2.13",
+                      "up to 2.13",
                       k_schema_major, version.at("major").integer()));
     }
     if (const auto torch = root.find("torch_version")) {
@@ -184,7 +183,7 @@ class Reader {
     read_outputs(signature.at("output_specs"), model.graph);
   }
 
-  static void read_inputs(const Json& specs, const Payloads& payloads, Graph& graph) {
+  void read_inputs(const Json& specs, const Payloads& payloads, Graph& graph) const {
     std::size_t index = 0;
     for (const Json spec : specs.elements()) {
       if (index == graph.inputs.size()) spec.fail("more input specs than graph inputs");
@@ -218,10 +217,12 @@ class Reader {
     }
   }
 
-  static void attach(const Payloads& payloads, GraphInput& input) {
+  void attach(const Payloads& payloads, GraphInput& input) const {
     const auto found = payloads.find(input.target);
     if (found == payloads.end()) {
-      input.problem = "not in the file";
+      input.problem = pickled_ ? "pickled, as torch before 2.9 did; load and save the model with a "
+                                 "newer one: torch.export.save(torch.export.load(FILE), FILE)"
+                               : "not in the file";
       return;
     }
     input.stored = found->second.bytes;
@@ -259,6 +260,8 @@ class Reader {
   ZipArchive zip_;
   GraphBudget budget_;
   std::string root_, name_;
+  std::string program_, samples_;  ///< behind root_
+  bool pickled_ = false;           ///< weights and constants are a pickle each
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
-/// Reads .pt2 files of torch >= 2.9 (torch.export.save): a zip archive with the graph as JSON and
-/// the weights as raw bytes. No weights are read, nothing is executed, nothing is unpickled.
+/// Reads .pt2 files (torch.export.save): a zip archive with the graph as JSON and the weights as
+/// raw bytes (torch >= 2.9) or pickled (earlier ones: such graphs are captured, but cannot be run).
+/// No weights are read, nothing is executed, nothing is unpickled.
 /// Format: torch/_export/serde/schema.py, schema version 8. Next: opreplay/capture.h.
 
 #include <filesystem>

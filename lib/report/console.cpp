@@ -55,7 +55,9 @@ class Console : public Reporter {
     objects_.add(judged(record));
     seen_.insert(record.case_id);
     const Status status = record.verdict.status;
-    const bool quiet_status = status == Status::pass || status == Status::invalid;
+    // Who asks about one case wants to know why the CPU rejects it.
+    const bool quiet_status =
+        status == Status::pass || (status == Status::invalid && plan_.cases.size() > 1);
     if (options_.verbosity == Verbosity::verbose ||
         (options_.verbosity == Verbosity::normal && !quiet_status)) {
       clear_progress();

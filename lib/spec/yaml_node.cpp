@@ -249,6 +249,10 @@ std::optional<std::string> read_text_file(const std::string& file, std::int64_t 
     diagnostics.add(0, 0, "cannot read: " + std::string(std::strerror(errno)));
     return std::nullopt;
   }
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
+    diagnostics.add(1, 1, "expected UTF-8, found UTF-16 (its byte order mark): save it as UTF-8");
+    return std::nullopt;
+  }
   return text;
 }
 

@@ -41,9 +41,9 @@ class Fp64Runner {
   std::vector<double> output(const RunMode& mode, const Transform& transform) const {
     const PlainKernels plain;
     std::size_t next = 0;
-    RunInputs inputs(job_.image, [&](const StorageImage& storage) {
-      at::Tensor wide = widened(storage.flat);
+    RunInputs inputs(job_.image, [&](const StorageImage&) {
       const std::size_t s = next++;
+      at::Tensor wide = widened(job_.image, s, job_.numbers);
       return wide.is_floating_point() || wide.is_complex() ? transform(wide, s) : wide;
     });
     const RunResult result = run_calls(job_.request, job_.operators, inputs, mode);
@@ -59,19 +59,17 @@ class Fp64Runner {
 };
 
 c10::Scalar absolute(const c10::Scalar& value) {
-  const c10::Scalar rounded = round_scalar(value);
-  if (rounded.isComplex()) return std::abs(std::complex<double>(rounded.toComplexDouble()));
-  if (rounded.isFloatingPoint()) return std::abs(rounded.toDouble());
-  if (rounded.isIntegral(false)) return std::abs(rounded.toLong());
-  return rounded;
+  if (value.isComplex()) return std::abs(std::complex<double>(value.toComplexDouble()));
+  if (value.isFloatingPoint()) return std::abs(value.toDouble());
+  if (value.isIntegral(false)) return std::abs(value.toLong());
+  return value;
 }
 
 c10::Scalar squared(const c10::Scalar& value) {
-  const c10::Scalar rounded = round_scalar(value);
-  if (rounded.isComplex()) return std::norm(std::complex<double>(rounded.toComplexDouble()));
-  if (rounded.isFloatingPoint()) return rounded.toDouble() * rounded.toDouble();
-  if (rounded.isIntegral(false)) return rounded.toLong() * rounded.toLong();
-  return rounded;
+  if (value.isComplex()) return std::norm(std::complex<double>(value.toComplexDouble()));
+  if (value.isFloatingPoint()) return value.toDouble() * value.toDouble();
+  if (value.isIntegral(false)) return value.toLong() * value.toLong();
+  return value;
 }
 
 c10::Scalar one(const c10::Scalar& value) { return value.isBoolean() ? value : c10::Scalar(1); }
@@ -87,12 +85,11 @@ std::vector<double> for_components(std::vector<double> run, std::size_t componen
 
 /// S, sum of squares and K of a linear op: the op itself on |x|, x^2 and 1 (and |alpha|, alpha^2,
 /// 1). A term of complex numbers is two products, each smaller than the product of magnitudes.
-void gather_terms(const Fp64Runner& runner, Evidence& evidence) {
-  RunMode mode;
-  mode.widen = at::kDouble;
-  const auto terms = [&](c10::Scalar (*scalar)(const c10::Scalar&),
+void gather_terms(const Fp64Runner& runner, NumberFormat numbers, Evidence& evidence) {
+  RunMode mode = wide_mode(numbers);
+  const auto terms = [&](c10::Scalar (*change)(const c10::Scalar&),
                          at::Tensor (*of_magnitude)(const at::Tensor&)) {
-    mode.scalar = scalar;
+    mode.scalar = [=](const c10::Scalar& value) { return change(round_scalar(value, numbers)); };
     auto run = runner.output(
         mode, [&](const at::Tensor& x, std::size_t) { return of_magnitude(x.abs()); });
     return evidence.complex_result ? for_components(std::move(run), evidence.reference.data.size())
@@ -159,7 +156,7 @@ void gather_magnitude(const ReferenceJob& job, Evidence& evidence) {
   const auto rank = static_cast<std::int64_t>(sizes.size());
   for (const InputTensor& input : job.image.tensors()) {
     if (!is_floating(input.desc.dtype) && !is_complex(input.desc.dtype)) continue;
-    const at::Tensor x = widened(job.image.storages()[input.storage].flat)
+    const at::Tensor x = widened(job.image, input.storage, job.numbers)
                              .as_strided(input.desc.sizes, input.desc.strides, input.desc.offset);
     bool broadcasts = x.dim() <= rank;
     for (std::int64_t d = 1; broadcasts && d <= x.dim(); ++d)
@@ -179,7 +176,7 @@ std::int64_t distinct_magnitudes(const InputImage& image) {
   for (const InputTensor& input : image.tensors()) {
     if (!is_floating(input.desc.dtype)) continue;
     std::vector<double> seen;
-    for (const double value : doubles(widened(image.storages()[input.storage].flat))) {
+    for (const double value : doubles(image.storages()[input.storage].flat)) {
       const double magnitude = std::abs(value);
       if (std::find(seen.begin(), seen.end(), magnitude) == seen.end()) seen.push_back(magnitude);
       if (seen.size() >= k_enough) break;
@@ -199,6 +196,24 @@ DType tested_dtype(const ReferenceOutput& output, const InputImage& image) {
   return dtype;
 }
 
+/// Some number of format `inner` is none of format `outer`.
+bool goes_beyond(DType inner, DType outer) {
+  const FloatFormat a = float_format(inner), b = float_format(outer);
+  return a.precision > b.precision || a.max > b.max;
+}
+
+/// Whether `value` holds a number that `dtype` does not have, or a tensor that may.
+bool goes_beyond(const Value& value, DType dtype) {
+  if (const auto* number = value.get<double>())
+    return std::isfinite(*number) && round_to(dtype, *number) != *number;
+  if (const auto* tensor = value.get<TensorArg>())
+    return is_floating(tensor->desc.dtype) && goes_beyond(tensor->desc.dtype, dtype);
+  if (const auto* list = value.get<List>())
+    return std::any_of(list->begin(), list->end(),
+                       [dtype](const Value& item) { return goes_beyond(item, dtype); });
+  return false;
+}
+
 }  // namespace
 
 Evidence gather_evidence(const ReferenceJob& job, const Reference& reference, std::size_t index) {
@@ -216,11 +231,14 @@ Evidence gather_evidence(const ReferenceJob& job, const Reference& reference, st
     evidence.complex_operands |= is_complex(input.desc.dtype);
 
   // A mean's terms do not tell how many there are: its model counts the inputs.
-  if (job.model->needs.inputs || evidence.attributes.contains("mean")) {
+  const bool needs_all = job.model->needs.inputs || evidence.attributes.contains("mean");
+  const bool needs_bias = evidence.attributes.contains("bias");
+  if (needs_all || needs_bias) {
     const std::string prefix = input_path(job.request.calls.size() - 1, "");
     for (const InputTensor& input : job.image.tensors()) {
       if (!input.path.starts_with(prefix)) continue;
-      const at::Tensor wide = widened(job.image.storages()[input.storage].flat);
+      if (!needs_all && input.path != prefix + "bias") continue;
+      const at::Tensor wide = widened(job.image, input.storage, job.numbers);
       Array array =
           to_array(wide.as_strided(input.desc.sizes, input.desc.strides, input.desc.offset));
       array.dtype = input.desc.dtype;
@@ -228,13 +246,17 @@ Evidence gather_evidence(const ReferenceJob& job, const Reference& reference, st
     }
   }
   if (!is_floating(evidence.dtype) || job.exact) return evidence;
+  const auto& args = job.request.calls.back().args;
+  evidence.rounds_twice = std::any_of(args.begin(), args.end(), [&](const Arg& arg) {
+    return goes_beyond(arg.value, evidence.dtype);
+  });
   const Fp64Runner runner(job, reference, index);
   if (job.model->needs.terms) {
-    gather_terms(runner, evidence);
+    gather_terms(runner, job.numbers, evidence);
     evidence.distinct_magnitudes = distinct_magnitudes(job.image);
   }
   if (job.model->needs.condition && !is_correctly_rounded(evidence)) {
-    gather_condition(job, runner, wide_mode(job.image), evidence);
+    gather_condition(job, runner, wide_mode(job.numbers), evidence);
     gather_magnitude(job, evidence);
   }
   return evidence;

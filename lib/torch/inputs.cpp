@@ -1,6 +1,9 @@
 #include "lib/torch/inputs.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/view_as_real.h>
+
+#include <cmath>
 
 #include "lib/base/fill.h"
 #include "lib/base/hash.h"
@@ -80,6 +83,23 @@ InputImage::InputImage(const ReplayRequest& request, std::int64_t max_bytes) {
     fill(recipes[i], tensor.desc, stream_key(request.seed, tensor.path),
          bytes_of(storages_[tensor.storage].flat));
   }
+}
+
+InputImage InputImage::with_numbers(const std::function<double(double)>& change) const {
+  InputImage out = *this;
+  for (StorageImage& storage : out.storages_) {
+    const at::ScalarType type = storage.flat.scalar_type();
+    const bool complex = c10::isComplexType(type);
+    if (!c10::isFloatingType(type) && !complex) continue;
+    const at::Tensor wide = storage.flat.to(complex ? at::kComplexDouble : at::kDouble,
+                                            /*non_blocking=*/false, /*copy=*/true);
+    const at::Tensor components = complex ? at::view_as_real(wide) : wide;
+    double* numbers = components.mutable_data_ptr<double>();
+    for (std::int64_t i = 0; i < components.numel(); ++i)
+      if (std::isfinite(numbers[i])) numbers[i] = change(numbers[i]);
+    storage.flat = wide.to(type);
+  }
+  return out;
 }
 
 std::uint64_t InputImage::hash() const {

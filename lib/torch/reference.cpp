@@ -24,6 +24,37 @@ std::optional<Raised> attempt(const std::function<void()>& run) {
   }
 }
 
+/// A run in a wider precision than the tested one.
+struct WideRun {
+  std::string precision;  ///< "fp64", "f32", or empty: it raised
+  std::optional<RunInputs> inputs;
+  RunResult result;
+  std::optional<Raised> error;  ///< in fp64
+};
+
+/// Ops without an fp64 kernel get f32; where that is missing too, the witness is all there is.
+WideRun run_wide(const ReferenceJob& job) {
+  const PlainKernels plain;
+  WideRun run;
+  for (const c10::ScalarType type : {at::kDouble, at::kFloat}) {
+    std::size_t storage = 0;
+    run.inputs.emplace(job.image, [&](const StorageImage&) {
+      return widened(job.image, storage++, job.numbers, type);
+    });
+    const auto error = attempt([&] {
+      run.result = run_calls(job.request, job.operators, *run.inputs, wide_mode(job.numbers, type));
+    });
+    if (!error) {
+      run.precision = type == at::kDouble ? "fp64" : "f32";
+      run.error.reset();
+      break;
+    }
+    if (!run.error) run.error = error;
+    if (error->error_class != ErrorClass::not_implemented) break;
+  }
+  return run;
+}
+
 }  // namespace
 
 AliasMap alias_map(const RunResult& result, const RunInputs& inputs, const InputImage& image) {
@@ -72,41 +103,27 @@ Reference compute_reference(const ReferenceJob& job) {
       reference.error && reference.error->error_class == ErrorClass::not_implemented;
   const bool want64 =
       job.model && (!job.exact || missing_here) && (!reference.error || missing_here);
-  RunResult wide_result;
-  std::optional<RunInputs> wide_inputs;
+  WideRun wide;
   if (want64) {
-    const PlainKernels plain;
-    // Ops without an fp64 kernel get f32; where that is missing too, the witness is all there is.
-    for (const c10::ScalarType type : {at::kDouble, at::kFloat}) {
-      wide_inputs.emplace(job.image,
-                          [type](const StorageImage& s) { return widened(s.flat, type); });
-      const auto error = attempt([&] {
-        wide_result =
-            run_calls(job.request, job.operators, *wide_inputs, wide_mode(job.image, type));
-      });
-      if (!error) {
-        reference.precision = type == at::kDouble ? "fp64" : "f32";
-        reference.error64.reset();
-        break;
-      }
-      if (!reference.error64) reference.error64 = error;
-      if (error->error_class != ErrorClass::not_implemented) break;
-    }
+    wide = run_wide(job);
+    reference.precision = wide.precision;
+    reference.error64 = wide.error;
   } else if (reference.error) {
     reference.error64 = reference.error;
   }
   const bool has_wide = !reference.precision.empty();
 
-  const RunResult& shape_source = reference.error ? wide_result : result;
+  const RunResult& shape_source = reference.error ? wide.result : result;
   if (!reference.error || has_wide) {
-    reference.scalars = has_wide ? wide_result.scalars : result.scalars;
-    reference.words = has_wide ? wide_result.words : result.words;
+    reference.scalars = has_wide ? wide.result.scalars : result.scalars;
+    reference.words = has_wide ? wide.result.words : result.words;
     reference.returns = shape_source.returns.size();
     for (std::size_t i = 0; i < reference.returns; ++i) {
       ReferenceOutput out;
       out.name = return_name(shape_source, i);
       if (!reference.error) out.witness = result.returns[i];
-      if (has_wide) out.wide = wide_result.returns[i];
+      if (has_wide) out.wide = wide.result.returns[i];
+      out.number = shape_source.numbers[i];
       reference.outputs.push_back(std::move(out));
     }
     // Modified arguments are outputs too, unless a return is that very tensor.
@@ -116,7 +133,7 @@ Reference compute_reference(const ReferenceJob& job) {
       const bool marked = std::find(written.begin(), written.end(), input.path) != written.end();
       if (!marked && !reference.storage_modified[input.storage]) continue;
       const at::Tensor& mine =
-          reference.error ? wide_inputs->tensors.at(input.path) : inputs.tensors.at(input.path);
+          reference.error ? wide.inputs->tensors.at(input.path) : inputs.tensors.at(input.path);
       const bool returned =
           std::any_of(shape_source.returns.begin(), shape_source.returns.end(),
                       [&](const at::Tensor& t) { return t.defined() && t.is_same(mine); });
@@ -125,7 +142,7 @@ Reference compute_reference(const ReferenceJob& job) {
       out.name = argument_of(input.path);
       out.argument_path = input.path;
       if (!reference.error) out.witness = inputs.tensors.at(input.path);
-      if (has_wide) out.wide = wide_inputs->tensors.at(input.path);
+      if (has_wide) out.wide = wide.inputs->tensors.at(input.path);
       reference.outputs.push_back(std::move(out));
     }
     for (ReferenceOutput& out : reference.outputs)
@@ -133,6 +150,21 @@ Reference compute_reference(const ReferenceJob& job) {
   }
   reference.milliseconds =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return reference;
+}
+
+std::optional<Reference> wide_reference(const ReferenceJob& job, const Reference& first) {
+  if (first.outputs.empty()) return std::nullopt;
+  const WideRun wide = run_wide(job);
+  if (wide.precision.empty() || wide.result.returns.size() != first.returns) return std::nullopt;
+  Reference reference = first;
+  reference.precision = wide.precision;
+  reference.scalars = wide.result.scalars;
+  for (std::size_t i = 0; i < reference.outputs.size(); ++i) {
+    ReferenceOutput& out = reference.outputs[i];
+    out.wide =
+        i < first.returns ? wide.result.returns[i] : wide.inputs->tensors.at(out.argument_path);
+  }
   return reference;
 }
 

@@ -10,6 +10,7 @@
 #include "lib/compare/error_model.h"
 #include "lib/torch/inputs.h"
 #include "lib/torch/run.h"
+#include "lib/torch/wide.h"
 #include "opreplay/outcome.h"
 
 namespace opreplay {
@@ -21,6 +22,7 @@ struct ReferenceOutput {
   at::Tensor witness_dense;   ///< its contiguous form
   at::Tensor wide;            ///< the wider run's; undefined for exact models
   std::string argument_path;  ///< set for modified arguments
+  bool number = false;        ///< no tensor but a number, held as a 0-dim one on the CPU
 };
 
 /// For each return of the CPU run, the input path whose storage it shares; empty = none.
@@ -48,10 +50,15 @@ struct ReferenceJob {
   const InputImage& image;
   const ErrorModel* model = nullptr;  ///< null = no rule: structure only
   bool exact = false;                 ///< the model needs the witness, no wider run
+  NumberFormat numbers = {};          ///< how the wider run takes the call's numbers
 };
 
 /// Runs both references. Never throws for what an operator does.
 Reference compute_reference(const ReferenceJob& job);
+
+/// `first` with the wider run of another job for the same calls: other inputs, or numbers in
+/// another format. Nothing if that run raises or `first` has no outputs to compare.
+std::optional<Reference> wide_reference(const ReferenceJob& job, const Reference& first);
 
 /// The evidence of output `index` for the job's model. Requires a model that is not exact and a
 /// reference that was not rejected.

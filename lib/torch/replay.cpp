@@ -8,11 +8,11 @@
 #include <cstring>
 
 #include "lib/base/hash.h"
-#include "lib/compare/compare.h"
 #include "lib/torch/dtype_map.h"
 #include "lib/torch/errors.h"
 #include "lib/torch/fallback.h"
 #include "lib/torch/reference.h"
+#include "lib/torch/value_check.h"
 
 namespace opreplay {
 namespace {
@@ -73,6 +73,7 @@ class Replay {
     ReferenceJob job{request_, operators_, image};
     job.model = find_error_model(request_.oracle.model);
     job.exact = job.model && !job.model->needs.wide;
+    job.numbers = arithmetic_format(image);
     enter(Stage::reference);
     reference_ = compute_reference(job);
     outcome_.reference = reference_.error;
@@ -223,8 +224,9 @@ class Replay {
   void compare_all(const ReferenceJob& job, const InputImage& image) {
     check_inputs_untouched(image);
     check_aliases();
+    ValueCheck values(job, reference_);
     for (std::size_t i = 0; i < reference_.outputs.size(); ++i)
-      outcome_.outputs.push_back(compare_output(job, i));
+      outcome_.outputs.push_back(compare_output(job, values, i));
   }
 
   void check_inputs_untouched(const InputImage& image) {
@@ -258,7 +260,7 @@ class Replay {
     }
   }
 
-  OutputComparison compare_output(const ReferenceJob& job, std::size_t i) {
+  OutputComparison compare_output(const ReferenceJob& job, ValueCheck& check, std::size_t i) {
     const ReferenceOutput& expected = reference_.outputs[i];
     const at::Tensor& got = device_.outputs[i];
     const at::Tensor& reference = expected.witness.defined() ? expected.witness : expected.wide;
@@ -267,20 +269,14 @@ class Replay {
     const bool comparable = out.structure_ok() && job.model && got.defined();
     if (!comparable) return out;
 
-    Evidence evidence = gather_evidence(job, reference_, i);
-    const Bound bound = widened(job.model->bound(evidence), request_.tolerance);
-    const auto witness = bytes_of(expected.witness_dense);
-    out = compare(evidence, bound, {bytes_of(device_.outputs_dense[i])}, {witness}, std::move(out));
-    if (expected.witness.defined() && !bound.exact && !bound.metadata) {
-      const OutputComparison cpu = compare(evidence, bound, {witness}, {witness});
-      outcome_.witness.ran = true;
-      const bool class_ok = cpu.classes.nan == 0 && cpu.classes.inf == 0;
-      outcome_.witness.class_ok &= class_ok;
-      outcome_.witness.value_ok &= cpu.bad == 0;
-      if (!class_ok || cpu.bad > 0)
-        outcome_.witness.alike &= std::ranges::equal(bytes_of(device_.outputs_dense[i]), witness);
-    }
-    out.compared = !bound.metadata;
+    ValueResult values = check.check(i, bytes_of(device_.outputs_dense[i]), out);
+    Witness& witness = outcome_.witness;
+    witness.ran |= values.witness.ran;
+    witness.class_ok &= values.witness.class_ok;
+    witness.value_ok &= values.witness.value_ok;
+    witness.alike &= values.witness.alike;
+    out = std::move(values.target);
+    out.compared = job.model->name != "structure";
     out.model = std::string(job.model->name);
     return out;
   }
@@ -306,8 +302,10 @@ class Replay {
     return out;
   }
 
-  /// A modified argument stays where it was; everything else belongs on the target.
+  /// A modified argument stays where it was, a number is the host's; everything else belongs on
+  /// the target.
   c10::Device expected_device(const ReferenceOutput& expected) const {
+    if (expected.number) return c10::Device(c10::DeviceType::CPU);
     return expected.argument_path.empty()
                ? target_.device
                : device_.inputs->tensors.at(expected.argument_path).device();

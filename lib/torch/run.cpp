@@ -1,5 +1,6 @@
 #include "lib/torch/run.h"
 
+#include <ATen/ops/scalar_tensor.h>
 #include <c10/core/GradMode.h>
 
 #include "opreplay/error.h"
@@ -32,15 +33,20 @@ class RunSource : public ArgumentSource {
   std::size_t call_;
 };
 
-void flatten(const c10::IValue& value, std::vector<at::Tensor>& out) {
+void flatten(const c10::IValue& value, RunResult& result) {
+  const std::size_t before = result.returns.size();
   if (value.isTensor()) {
-    out.push_back(value.toTensor());
+    result.returns.push_back(value.toTensor());
   } else if (value.isTensorList()) {
-    for (const at::Tensor& tensor : value.toTensorVector()) out.push_back(tensor);
+    for (const at::Tensor& tensor : value.toTensorVector()) result.returns.push_back(tensor);
   } else if (value.isNone()) {
-    out.emplace_back();
+    result.returns.emplace_back();
+  } else if (value.isScalar()) {
+    const c10::Scalar number = value.toScalar();  // of equal, item...
+    result.returns.push_back(at::scalar_tensor(number, at::TensorOptions(number.type())));
   }
-  // Numbers a call returns (item, size queries) are not compared: no spec holds such a call.
+  for (std::size_t i = before; i < result.returns.size(); ++i)
+    result.numbers.push_back(value.isScalar());
 }
 
 std::map<std::string, std::vector<double>> number_arguments(const c10::FunctionSchema& schema,
@@ -95,7 +101,7 @@ RunResult run_calls(const ReplayRequest& request, const std::vector<c10::Operato
     }
     call_boxed(operators[c], stack);
     if (!last) continue;
-    for (const c10::IValue& value : stack) flatten(value, result.returns);
+    for (const c10::IValue& value : stack) flatten(value, result);
     result.returns_list = stack.size() > 1 || (stack.size() == 1 && stack[0].isList());
   }
   return result;

@@ -27,6 +27,7 @@ struct RunMode {
 /// What a run left behind.
 struct RunResult {
   std::vector<at::Tensor> returns;  ///< of the last call, lists flattened; None is undefined
+  std::vector<bool> numbers;        ///< by return: a number, held as a 0-dim CPU tensor
   bool returns_list = false;        ///< one Tensor[] or a tuple: names are numbered
   /// Non-tensor arguments of the last call as numbers, defaults included (Evidence::scalars).
   std::map<std::string, std::vector<double>> scalars;

@@ -4,32 +4,74 @@
 
 #include <algorithm>
 
+#include "lib/base/numeric.h"
+#include "lib/torch/dtype_map.h"
+
 namespace opreplay {
 
-at::Tensor widened(const at::Tensor& flat, c10::ScalarType type) {
-  if (flat.is_floating_point()) return flat.to(type, false, /*copy=*/true);
-  if (flat.is_complex()) return flat.to(c10::toComplexType(type), false, /*copy=*/true);
-  return flat.clone();
+namespace {
+
+DType promoted(DType a, DType b) {
+  if (a == b) return a;
+  if (a == DType::f64 || b == DType::f64) return DType::f64;
+  return DType::f32;  // f16 and bf16 hold numbers that the other does not
 }
 
-c10::Scalar round_scalar(const c10::Scalar& value) {
-  if (value.isFloatingPoint()) return static_cast<double>(static_cast<float>(value.toDouble()));
-  if (value.isComplex()) {
-    const auto z = value.toComplexDouble();
-    return c10::complex<double>(static_cast<float>(z.real()), static_cast<float>(z.imag()));
+/// All of the storage's tensors are single numbers.
+bool is_zero_dim(const InputImage& image, std::size_t storage) {
+  return std::all_of(image.tensors().begin(), image.tensors().end(), [&](const InputTensor& t) {
+    return t.storage != storage || t.desc.sizes.empty();
+  });
+}
+
+double rounded(double value, DType format) {
+  // torch converts by way of f32.
+  return round_to(format, is_half(format) ? round_to(DType::f32, value) : value);
+}
+
+}  // namespace
+
+bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
+
+DType computed_dtype(const InputImage& image) {
+  std::optional<DType> with_dims, without;
+  for (const InputTensor& input : image.tensors()) {
+    const DType dtype = component_type(input.desc.dtype);
+    if (!is_floating(dtype)) continue;
+    std::optional<DType>& common = input.desc.sizes.empty() ? without : with_dims;
+    common = common ? promoted(*common, dtype) : dtype;
   }
-  return value;
+  return with_dims ? *with_dims : without.value_or(DType::f32);
 }
 
-RunMode wide_mode(const InputImage& image, c10::ScalarType type) {
+NumberFormat arithmetic_format(const InputImage& image) {
+  return computed_dtype(image) == DType::f64 ? NumberFormat() : DType::f32;
+}
+
+c10::Scalar round_scalar(const c10::Scalar& value, NumberFormat format) {
+  if (!format) return value;
+  if (value.isFloatingPoint()) return rounded(value.toDouble(), *format);
+  if (!value.isComplex()) return value;
+  const auto z = value.toComplexDouble();
+  return c10::complex<double>(rounded(z.real(), *format), rounded(z.imag(), *format));
+}
+
+at::Tensor widened(const InputImage& image, std::size_t storage, NumberFormat numbers,
+                   c10::ScalarType type) {
+  const at::Tensor& flat = image.storages()[storage].flat;
+  if (flat.is_complex()) return flat.to(c10::toComplexType(type), false, /*copy=*/true);
+  if (!flat.is_floating_point()) return flat.clone();
+  if (numbers && is_zero_dim(image, storage) &&
+      flat.scalar_type() != to_torch(computed_dtype(image)))
+    return flat.to(to_torch(*numbers)).to(type, false, /*copy=*/true);
+  return flat.to(type, false, /*copy=*/true);
+}
+
+RunMode wide_mode(NumberFormat numbers, c10::ScalarType type) {
   RunMode mode;
   mode.widen = type;
-  const auto& tensors = image.tensors();
-  const bool computes_in_f64 =
-      std::any_of(tensors.begin(), tensors.end(), [](const InputTensor& input) {
-        return input.desc.dtype == DType::f64 || input.desc.dtype == DType::c128;
-      });
-  if (!computes_in_f64) mode.scalar = round_scalar;
+  if (numbers)
+    mode.scalar = [numbers](const c10::Scalar& value) { return round_scalar(value, numbers); };
   return mode;
 }
 

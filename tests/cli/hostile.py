@@ -81,35 +81,42 @@ def spec_mutations(good, rng):
 
 def main():
     program, model, spec = sys.argv[1:4]
-    rng = random.Random(int(sys.argv[4]) if len(sys.argv) > 4 else 20261130)
-    jobs = [("bad.pt2", model_mutations(open(model, "rb").read(), rng),
-             lambda path, out: [program, "capture", path, "-o", out]),
-            ("bad.yaml", spec_mutations(open(spec, "rb").read(), rng),
-             lambda path, out: [program, "spec", "check", path])]
+    seed = int(os.environ.get("OPREPLAY_SEED", "2026"))
+    rounds = 10 if os.environ.get("OPREPLAY_TIER") == "full" else 1
+    print(f"OPREPLAY_SEED={seed}, {rounds} rounds")
+    rng = random.Random(seed)
     passed = failed = 0
     with tempfile.TemporaryDirectory(prefix="opreplay-hostile-") as folder:
-        for file, mutations, command in jobs:
-            path = os.path.join(folder, file)
-            for what, data, must_fail in mutations:
-                with open(path, "wb") as out:
-                    out.write(data)
-                try:
-                    done = subprocess.run(command(path, os.path.join(folder, "specs")), timeout=20,
-                                          capture_output=True, preexec_fn=limit_memory)
-                except subprocess.TimeoutExpired:
-                    print(f"FAILED: {file}, {what}: hangs")
-                    failed += 1
-                    continue
-                allowed = (3,) if must_fail else (0, 3)
-                message = done.stderr.decode("utf-8", "replace")
-                named = done.returncode == 0 or file in message
-                if done.returncode in allowed and named:
-                    passed += 1
-                else:
-                    failed += 1
-                    print(f"FAILED: {file}, {what}: exit {done.returncode}, stderr: {message[:300]}")
+        specs = os.path.join(folder, "specs")
+        for _ in range(rounds):
+            for file, mutations, command in [
+                    ("bad.pt2", model_mutations(open(model, "rb").read(), rng),
+                     ["capture", "-o", specs]),
+                    ("bad.yaml", spec_mutations(open(spec, "rb").read(), rng), ["spec", "check"])]:
+                path = os.path.join(folder, file)
+                for what, data, must_fail in mutations:
+                    with open(path, "wb") as out:
+                        out.write(data)
+                    problem = run_on([program, *command, path], file, must_fail)
+                    passed += not problem
+                    failed += bool(problem)
+                    if problem:
+                        print(f"FAILED: {file}, {what}: {problem}")
     print(f"{passed} passed, {failed} failed")
     sys.exit(1 if failed or passed < 20 else 0)
+
+
+def run_on(command, file, must_fail):
+    """What is wrong with how the command takes a broken file; empty if nothing is."""
+    try:
+        done = subprocess.run(command, timeout=20, capture_output=True, preexec_fn=limit_memory)
+    except subprocess.TimeoutExpired:
+        return "hangs"
+    message = done.stderr.decode("utf-8", "replace")
+    named = done.returncode == 0 or file in message
+    if done.returncode in ((3,) if must_fail else (0, 3)) and named:
+        return ""
+    return f"exit {done.returncode}, stderr: {message[:300]}"
 
 
 main()

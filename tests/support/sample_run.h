@@ -41,7 +41,7 @@ inline std::vector<Record> sample_records() {
                     {Status::blocked,
                      Reason::wrong_class,
                      Kind::wrong_result,
-                     "NaN expected at 1 of 120 elements, got 0 (element [0,0,0,0]: target 0, "
+                     "NaN expected at 1 of 120 elements (element [0,0,0,0]: target 0, "
                      "reference nan)",
                      {}}));
   OutputComparison clamp;

@@ -1,9 +1,11 @@
 #include "lib/torch/replay.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "lib/base/case_parser.h"
 #include "lib/spec/schema_table.h"
+#include "lib/torch/inputs.h"
 
 // One case through lib/torch in this process, with the CPU as target: every channel must agree with
 // itself, and what the reference side gathers must be right.
@@ -70,6 +72,18 @@ TEST_CASE("complex numbers agree component by component") {
   const Outcome real_only = run("aten.sin(c64[4])", {"sin_cos", {}});
   CHECK(real_only.evidence == "the error model of this operator holds for real numbers only");
   CHECK_FALSE(real_only.outputs.at(0).compared);
+}
+
+TEST_CASE("both parts of complex inputs take another format of numbers") {
+  ReplayRequest request;
+  request.calls = parse_case("aten.abs(c64[2])", shipped_schemas()).calls;
+  for_each_tensor(request.calls.back(), [](const std::string&, TensorArg& tensor) {
+    tensor.values = Values{.kind = Values::Kind::data, .data = {1.25, -2.5, 3.75, 0.5}};
+  });
+  const InputImage image(request, 1 << 20);
+  const InputImage whole = image.with_numbers([](double x) { return std::trunc(x); });
+  const auto* parts = static_cast<const float*>(whole.storages().at(0).flat.const_data_ptr());
+  CHECK(std::vector<float>(parts, parts + 4) == std::vector<float>{1, -2, 3, 0});
 }
 
 TEST_CASE("a seeded call is judged by its law, an uninitialised one by its metadata") {

@@ -251,6 +251,15 @@ TEST_CASE("evidence is weak when the bound is loose for most elements") {
   CHECK(!compared(vector_evidence(DType::f32, {0}), flat_bound(1, 0x1p-126), {0}).weak_evidence);
 }
 
+TEST_CASE("evidence in bf16 is as strong as in f16 at the same number of roundings") {
+  // |r| + rms r = 2, so 8 unit roundoffs allow 16 u_T: 2^-7 in f16, 2^-4 in bf16.
+  const std::vector<double> r = {1, -1, 1, -1};
+  for (const auto& [dtype, limit] : {std::pair{DType::f16, 0x1p-7}, {DType::bf16, 0x1p-4}}) {
+    CHECK(!compared(vector_evidence(dtype, r), flat_bound(4, limit), r).weak_evidence);
+    CHECK(compared(vector_evidence(dtype, r), flat_bound(4, 1.01 * limit), r).weak_evidence);
+  }
+}
+
 TEST_CASE("evidence is weak when the reference says nothing though its inputs vary") {
   const auto weak = [](std::vector<double> reference, std::vector<double> input) {
     Evidence e = vector_evidence(DType::f32, reference);

@@ -62,10 +62,15 @@ TEST_CASE("an exit is an outcome with its code") {
     CHECK(outcome.ending == Ending::exited);
     CHECK(outcome.exit_code == code);
   }
-  // 70 is what worker_protocol.h promises for an exception that leaves the handler.
+}
+
+TEST_CASE("an exception in the worker is no exit of the device, whatever the code") {
+  Supervisor supervisor(fake_profile(), fake_options());
+  const Outcome exits = supervisor.run(wish("test.exit", 70));
+  CHECK(exits.ending == Ending::exited);
+  CHECK(exits.exit_code == 70);
   const Outcome thrown = supervisor.run(wish("test.throw"));
-  CHECK(thrown.ending == Ending::exited);
-  CHECK(thrown.exit_code == 70);
+  CHECK(thrown.ending == Ending::lost);
   CHECK(thrown.output_tail == "opreplay worker: thrown by the fake handler\n");
 }
 

@@ -248,18 +248,39 @@ TEST_CASE("weights must fit their bytes") {
              Contains("config.w.path_name: the archive has no entry 'data/weights/weight_0'"));
 }
 
+// Written by the torch that the file name says (tests/support/export_old_layout.py prints the
+// operators that Python counts).
+TEST_CASE("files of earlier torch versions are captured; their weights are pickled") {
+  for (const char* name : {"torch-2.6", "torch-2.8"}) {
+    INFO(name);
+    const Pt2Model model =
+        read_pt2(std::filesystem::path(OPREPLAY_TEST_DATA) / "pt2" / (std::string(name) + ".pt2"));
+    std::vector<std::string> ops;
+    for (const GraphNode& node : model.graph.nodes) ops.push_back(node.op);
+    CHECK(ops == std::vector<std::string>{"aten.linear", "aten.relu", "aten.add.Tensor",
+                                          "aten.mul.Tensor", "aten.softmax.int",
+                                          "aten.sum.dim_IntList"});
+    REQUIRE(model.graph.inputs.size() == 4);
+    CHECK(model.graph.inputs[0].target == "fc.weight");
+    CHECK_THAT(model.graph.inputs[0].problem, Contains("pickled"));
+    CHECK(model.graph.inputs[3].kind == InputKind::user);
+    CHECK(model.graph.sample_inputs.has_value());
+    const GraphValue& x =
+        model.graph.values[static_cast<std::size_t>(model.graph.inputs[3].value.get<Ref>()->index)];
+    CHECK(x.desc.sizes == std::vector<std::int64_t>{5, 3});
+    CHECK(x.symbolic);
+  }
+}
+
 TEST_CASE("other layouts are told apart and refused with what to do") {
   const auto holding = [](const std::string& name) {
     return read_refusal(zip_bytes({{.name = name, .data = "{}"}}));
   };
-  CHECK_THAT(holding("serialized_exported_program.json"), Contains("torch <= 2.7"));
   CHECK_THAT(holding("m/data/aotinductor/model/a.so"), Contains("AOTInductor"));
   CHECK_THAT(holding("m/constants.pkl"), Contains("TorchScript"));
   CHECK_THAT(holding("m/data.pkl"), Contains("torch.save"));
   CHECK_THAT(holding("readme.txt"), Contains("without models/*.json"));
   auto members = pt2_members(small_model().dump());
-  members.push_back({.name = "net/data/weights/model.pt", .data = "pickled"});
-  CHECK_THAT(read_refusal(zip_bytes(members)), Contains("torch 2.8"));
   members.back() = {.name = "net/models/second.json", .data = "{}"};
   CHECK_THAT(read_refusal(zip_bytes(members)), Contains("expected one model, found 2"));
 }

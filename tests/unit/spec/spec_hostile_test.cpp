@@ -42,6 +42,13 @@ TEST_CASE("each broken file is reported at its place") {
   CHECK(files >= 20);
 }
 
+TEST_CASE("a file in UTF-16 is told what it is") {
+  const TemporaryFolder folder;
+  const auto file = folder.write("utf16.yaml", std::string("\xff\xfeo\0p\0:\0", 8));
+  CHECK_THROWS_WITH(load_specs(file),
+                    Catch::Contains("utf16.yaml:1:1: expected UTF-8, found UTF-16"));
+}
+
 // One random change: cut, flip, delete, double or replace by an awkward token.
 std::string mutate(std::string text, std::mt19937& random) {
   static const std::vector<std::string> k_tokens = {"[",
