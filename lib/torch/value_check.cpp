@@ -68,14 +68,17 @@ bool computed_in(const LowerFormat& format, const ReferenceJob& job, const Refer
     return format.arithmetic ? round_to(*format.arithmetic, x)
                              : keep_bits(x, format.input_precision);
   });
-  const ReferenceJob lower{job.request, job.operators,
-                           image,       job.model,
-                           job.exact,   format.arithmetic ? NumberFormat(DType::f32) : job.numbers};
-  const auto reference = wide_reference(lower, first);
-  if (!reference) return false;
-  Evidence evidence = gather_evidence(lower, *reference, index);
-  evidence.dtype = results;
-  return right(compare(evidence, bound_of(lower, evidence), {*stored}, {}));
+  std::vector<NumberFormat> readings = {job.numbers};
+  if (format.arithmetic) readings = {DType::f32, *format.arithmetic};
+  for (const NumberFormat numbers : readings) {
+    const ReferenceJob lower{job.request, job.operators, image, job.model, job.exact, numbers};
+    const auto reference = wide_reference(lower, first);
+    if (!reference) return false;
+    Evidence evidence = gather_evidence(lower, *reference, index);
+    evidence.dtype = results;
+    if (right(compare(evidence, bound_of(lower, evidence), {*stored}, {}))) return true;
+  }
+  return false;
 }
 
 }  // namespace

@@ -127,6 +127,31 @@ TEST_CASE("a reference computed in T doubles the bound and adds an ulp") {
   CHECK(both[1] == 2 * alone[1] + 0x1p-22);
 }
 
+TEST_CASE("a correctly rounded op rounds once more where an operand is no number of T") {
+  const ErrorModel& model = *find_error_model("elementwise");
+  Evidence e = test::vector_evidence(DType::bf16, {1.5, -3});
+  e.attributes["kind"] = "exact";
+  CHECK(model.bound(e).tau == std::vector<double>{0, 0});
+  e.rounds_twice = true;  // first to f32
+  CHECK(model.bound(e).tau == std::vector<double>{1.5 * 0x1p-24, 3 * 0x1p-24});
+  e.dtype = DType::f32;  // first to f64
+  CHECK(model.bound(e).tau == std::vector<double>{1.5 * 0x1p-53, 3 * 0x1p-53});
+}
+
+TEST_CASE("lower formats come by what they lose on the data") {
+  // mm in f16 of unit terms: rounded inputs lose more than a narrow accumulator up to K = 270 or
+  // so.
+  const auto first = [](double k) {
+    Evidence e = test::vector_evidence(DType::f16, std::vector<double>(16, 0.5));
+    e.sum_abs.assign(16, 0.64 * k);
+    e.sum_squares.assign(16, k);
+    e.count.assign(16, k);
+    return find_error_model("accumulate")->bound(e).downgrades.at(0).format;
+  };
+  CHECK(first(64) == "accumulation in f16");
+  CHECK(first(1024) == "bf16 inputs");
+}
+
 TEST_CASE("a rule that does not fit says what is missing") {
   const Evidence e = test::vector_evidence(DType::f32, {1});
   CHECK_THROWS_WITH(find_error_model("softmax")->bound(e),
