@@ -79,8 +79,10 @@ class ValueChannel {
     if (overflowed_ > 0) out.notes.push_back("infinity at the edge of the largest number");
     if (as_witness_ > 0)
       out.notes.push_back("class as the CPU's in this dtype, over data that is not finite");
-    if (sums_overflowed_ > 0) out.notes.push_back("partial sums overflow");
     if (as_formula_ > 0) out.notes.push_back("class as another algorithm gives it");
+    if (sums_overflowed_ > 0)
+      out.notes.push_back(bound_.partial_max.empty() ? "partial sums overflow"
+                                                     : "partial products overflow");
     tally_.classes.allowed = overflowed_ + as_witness_ + as_formula_ + sums_overflowed_;
     tally_.write(out, evidence_.reference.data.size(), evidence_.reference.sizes);
   }
@@ -185,7 +187,9 @@ class ValueChannel {
 
   /// In some order a partial sum leaves the accumulator's range though the total does not.
   bool sums_overflow(std::size_t i) const {
-    return !evidence_.sum_abs.empty() && !(evidence_.sum_abs[i] <= accumulator_max(dtype_));
+    const std::vector<double>& most =
+        bound_.partial_max.empty() ? evidence_.sum_abs : bound_.partial_max;
+    return !most.empty() && !(most[i] <= accumulator_max(dtype_));
   }
 
   // What only the mean square shows lies inside every bound, so a lower format explains it if one

@@ -18,7 +18,6 @@ std::span<const std::byte> bytes_of(const at::Tensor& dense) {
 }
 
 Bound bound_of(const ReferenceJob& job, const Evidence& evidence) {
-  if (!is_floating(evidence.dtype)) return {.exact = true};
   return widened(job.model->bound(evidence), job.request.tolerance);
 }
 
@@ -105,12 +104,14 @@ ValueResult ValueCheck::check(std::size_t index, Bytes target, const OutputCompa
   ValueResult result;
   result.target = compare(evidence, bound, {target}, {witness}, structure);
   OutputComparison cpu;
-  if (!witness.empty() && !bound.exact) {
+  if (!witness.empty() && !bound.exact && !bound.metadata) {
     result.witness.ran = true;
     cpu = compare(evidence, bound, {witness}, {witness});
   }
 
-  if (!right(result.target) || !right(cpu)) {
+  // No format of numbers makes a draw or a place right.
+  const bool by_value = !bound.postcondition && !bound.metadata;
+  if (by_value && (!right(result.target) || !right(cpu))) {
     for (const Reading& reading : other_readings()) {
       if (!reading.reference) continue;
       const Evidence other = gather_evidence(reading.job, *reading.reference, index);
@@ -134,7 +135,7 @@ ValueResult ValueCheck::check(std::size_t index, Bytes target, const OutputCompa
   result.witness.class_ok = class_right(cpu);
   result.witness.value_ok = cpu.bad == 0;
   if (!right(cpu)) result.witness.alike = std::ranges::equal(target, witness);
-  if (!bound.exact && class_right(result.target) && result.target.bad > 0)
+  if (by_value && !bound.exact && class_right(result.target) && result.target.bad > 0)
     name_lower_format(index, target, evidence, result.target);
   return result;
 }
