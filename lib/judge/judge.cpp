@@ -99,8 +99,18 @@ std::string reference_crash_text(const Facts& f) {
   return "reference (CPU): " + ending_text(f.outcome);
 }
 
+/// A variation in a dtype that neither side has the operator in says nothing of the target. A
+/// model's own call does: it came from a device that has it.
+bool both_lack_dtype(const Facts& f) {
+  const auto& in_dtype = f.outcome.reference;
+  return !f.context.workload && target_raised(f) && in_dtype &&
+         says_not_implemented_for(*in_dtype) &&
+         says_unsupported(*f.outcome.target, f.context.unsupported_patterns) == Unsupported::dtype;
+}
+
 /// A call meant to be rejected is judged only where the target got the chance to accept it.
 bool is_invalid(const Facts& f) {
+  if (both_lack_dtype(f)) return true;
   return reference_rejects(f) &&
          (target_raised(f) || !f.context.family_invalid || !reached_target(f));
 }

@@ -100,6 +100,15 @@ TEST_CASE("invalid: the CPU rejects the call, whatever the target does") {
                               Stage::reference);
     CHECK(judge(half, {}).status == Status::pass);
     CHECK(judge(half, {.family_invalid = true}).status == Status::pass);
+    // The target lacks it as well: its own affair where a model makes the call, nothing to learn
+    // where only a variation does.
+    Outcome neither =
+        target_raises(raised(ErrorClass::not_implemented, "\"x_cuda\" not implemented for 'Half'"));
+    neither.reference = half.reference;
+    CHECK(judge(neither, {}).reason == Reason::unsupported_dtype);
+    CHECK(judge(neither, {.workload = false}).status == Status::invalid);
+    neither.target = raised(ErrorClass::other, "x: a check failed");
+    CHECK(judge(neither, {.workload = false}).reason == Reason::rejected_input);
     // None did: the target was never asked.
     half.stage = Stage::reference;
     CHECK(judge(half, {}).status == Status::invalid);
