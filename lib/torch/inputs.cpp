@@ -90,12 +90,11 @@ InputImage InputImage::with_numbers(const std::function<double(double)>& change)
   for (StorageImage& storage : out.storages_) {
     const at::ScalarType type = storage.flat.scalar_type();
     const bool complex = c10::isComplexType(type);
-    if (!c10::isFloatingType(type) && !complex) continue;
+    if (!complex && !c10::isFloatingType(type)) continue;
     const at::Tensor wide = storage.flat.to(complex ? at::kComplexDouble : at::kDouble,
                                             /*non_blocking=*/false, /*copy=*/true);
-    const at::Tensor components = complex ? at::view_as_real(wide) : wide;
-    double* numbers = components.mutable_data_ptr<double>();
-    for (std::int64_t i = 0; i < components.numel(); ++i)
+    auto* numbers = static_cast<double*>(wide.mutable_data_ptr());
+    for (std::int64_t i = 0; i < wide.numel() * (complex ? 2 : 1); ++i)
       if (std::isfinite(numbers[i])) numbers[i] = change(numbers[i]);
     storage.flat = wide.to(type);
   }
