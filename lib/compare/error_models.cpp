@@ -55,6 +55,7 @@ constexpr Needs k_nothing{};
 constexpr Needs k_terms{.terms = true};
 constexpr Needs k_condition{.condition = true};
 constexpr Needs k_inputs{.inputs = true};
+constexpr Needs k_staged{.staged = true};
 
 constexpr std::array k_models = {
     ErrorModel{"exact_copy", k_nothing, exact_bound},
@@ -70,6 +71,7 @@ constexpr std::array k_models = {
     ErrorModel{"batch_eval", k_inputs, checked<batch_eval_bound>},
     ErrorModel{"rms_norm", k_nothing, checked<rms_norm_bound>},
     ErrorModel{"attention", k_inputs, checked<attention_bound>},
+    ErrorModel{"generic", k_staged, checked<generic_bound>},
 };
 
 }  // namespace

@@ -17,5 +17,6 @@ Bound normalize_bound(const Evidence& evidence);
 Bound batch_eval_bound(const Evidence& evidence);
 Bound rms_norm_bound(const Evidence& evidence);
 Bound attention_bound(const Evidence& evidence);
+Bound generic_bound(const Evidence& evidence);
 
 }  // namespace opreplay

@@ -39,6 +39,8 @@ struct Reference {
   /// "fp64", "f32", or empty when there was no wider run.
   std::string precision;
   std::map<std::string, std::vector<double>> scalars;  ///< Evidence::scalars
+  /// By output, for models with needs.staged: from staged_runs (staged.h).
+  std::vector<Staged> staged;
   double milliseconds = 0;
 };
 
@@ -58,6 +60,9 @@ Reference compute_reference(const ReferenceJob& job);
 /// `first` with the wider run of another job for the same calls: other inputs, or numbers in
 /// another format. Nothing if that run raises or `first` has no outputs to compare.
 std::optional<Reference> wide_reference(const ReferenceJob& job, const Reference& first);
+
+/// T of an output: what the witness has; where only a wider run exists, the tested dtype.
+DType tested_dtype(const ReferenceOutput& output, const InputImage& image);
 
 /// The evidence of output `index` for the job's model. Requires a model that is not exact and a
 /// reference that was not rejected.

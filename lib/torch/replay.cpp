@@ -12,6 +12,7 @@
 #include "lib/torch/errors.h"
 #include "lib/torch/fallback.h"
 #include "lib/torch/reference.h"
+#include "lib/torch/staged.h"
 #include "lib/torch/value_check.h"
 
 namespace opreplay {
@@ -72,6 +73,8 @@ class Replay {
 
     ReferenceJob job{request_, operators_, image};
     job.model = find_error_model(request_.oracle.model);
+    const bool by_default = request_.oracle.model.empty() && may_be_generic();
+    if (by_default) job.model = find_error_model("generic");
     job.exact = job.model && job.model->name.starts_with("exact");
     job.numbers = arithmetic_format(image);
     enter(Stage::reference);
@@ -93,11 +96,16 @@ class Replay {
       job.model = nullptr;
       outcome_.evidence = "the error models hold for real numbers only";
     }
+    if (by_default && job.model && !std::ranges::any_of(reference_.outputs, is_floating_output)) {
+      job.model = nullptr;
+      outcome_.evidence = "structure only";
+    }
     // What the reference rejects as well is no case at all.
     if (reference_.error && reference_.outputs.empty()) return finish(start);
 
     if (run_target(image)) {
       enter(Stage::compare);
+      if (job.model && job.model->needs.staged) measure_staged(job);
       compare_all(job, image);
       enter(Stage::done);
     }
@@ -116,6 +124,29 @@ class Replay {
     outcome_.host_peak_bytes = usage.ru_maxrss * 1024;
     outcome_.total_ms = milliseconds_since(start);
     return std::move(outcome_);
+  }
+
+  /// An op without a rule is judged by the model `generic`, unless its tags say that values or
+  /// shapes are no function of rounded inputs.
+  bool may_be_generic() const {
+    const c10::OperatorHandle& op = operators_.back();
+    return !op.hasTag(at::Tag::nondeterministic_seeded) &&
+           !op.hasTag(at::Tag::data_dependent_output) && !op.hasTag(at::Tag::dynamic_output_shape);
+  }
+
+  static bool is_floating_output(const ReferenceOutput& output) {
+    const at::Tensor& known = output.witness.defined() ? output.witness : output.wide;
+    return known.defined() && known.layout() == at::kStrided &&
+           (known.is_floating_point() || known.is_complex());
+  }
+
+  /// Without staged runs the model has nothing to say.
+  void measure_staged(ReferenceJob& job) {
+    StagedRuns runs = staged_runs(job, reference_);
+    reference_.staged = std::move(runs.outputs);
+    if (runs.problem.empty()) return;
+    job.model = nullptr;
+    outcome_.evidence = std::move(runs.problem);
   }
 
   static bool any_complex(const InputImage& image) {
