@@ -31,14 +31,25 @@ bool names_dtype(const c10::Argument& argument) {
   return argument.real_type()->str().find("ScalarType") != std::string::npos;
 }
 
-/// A copy of the value in which nothing is half. What the call may write is a copy too: its schema
-/// does not mark everything (running statistics).
+/// The memory that a tensor reaches, gaps included, as a dense tensor on it.
+at::Tensor reach_of(const at::Tensor& tensor) {
+  std::int64_t reach = tensor.numel() == 0 ? 0 : 1;
+  for (std::int64_t d = 0; d < tensor.dim() && reach > 0; ++d)
+    reach += (tensor.size(d) - 1) * tensor.stride(d);
+  return tensor.as_strided({reach}, {1});
+}
+
+/// A copy of the value in which nothing is half, laid out as it is: strides choose code paths, and
+/// elements may share memory. What the call may write is a copy too: its schema does not mark
+/// everything (running statistics).
 IValue widened(const IValue& value, const c10::Argument& argument) {
   const bool written = is_written(argument);
   const auto widen = [&](const at::Tensor& tensor) {
     if (!tensor.defined() || !(tensor.is_floating_point() || written)) return tensor;
     const auto type = is_half(tensor) ? c10::kFloat : tensor.scalar_type();
-    return tensor.to(type, /*non_blocking=*/false, /*copy=*/true);
+    return reach_of(tensor)
+        .to(type, /*non_blocking=*/false, /*copy=*/true)
+        .as_strided(tensor.sizes(), tensor.strides(), 0);
   };
   if (value.isTensor()) {
     at::Tensor wide = widen(value.toTensor());
@@ -72,9 +83,8 @@ std::vector<IValue> widened(const c10::FunctionSchema& schema, c10::ArrayRef<IVa
 }
 
 bool same_bytes(const at::Tensor& a, const at::Tensor& b) {
-  const at::Tensor x = a.contiguous(), y = b.contiguous();
-  return x.nbytes() == y.nbytes() &&
-         (x.nbytes() == 0 || std::memcmp(x.const_data_ptr(), y.const_data_ptr(), x.nbytes()) == 0);
+  return a.nbytes() == b.nbytes() &&
+         (a.nbytes() == 0 || std::memcmp(a.const_data_ptr(), b.const_data_ptr(), a.nbytes()) == 0);
 }
 
 /// Rounds every tensor of `wide` into its half twin in `narrow`.
@@ -93,8 +103,11 @@ void round_changed(c10::ArrayRef<IValue> before, c10::ArrayRef<IValue> after,
   for (std::size_t i = 0; i < narrow.size(); ++i) {
     const auto old_values = tensors_of(before[i]), values = tensors_of(after[i]),
                to = tensors_of(narrow[i]);
-    for (std::size_t t = 0; t < to.size(); ++t)
-      if (is_half(to[t]) && !same_bytes(old_values[t], values[t])) to[t].copy_(values[t]);
+    for (std::size_t t = 0; t < to.size(); ++t) {
+      if (!is_half(to[t])) continue;
+      const at::Tensor now = reach_of(values[t]);
+      if (!same_bytes(reach_of(old_values[t]), now)) reach_of(to[t]).copy_(now);
+    }
   }
 }
 

@@ -64,13 +64,17 @@ bool bound_is_loose(const Evidence& evidence, const Bound& bound) {
 }  // namespace
 
 bool weak_evidence(const Evidence& evidence, const Bound& bound) {
-  if (!is_floating(component_type(evidence.dtype))) return false;
+  if (!is_floating(component_type(evidence.dtype)) || bound.postcondition || bound.metadata)
+    return false;
   return reference_says_nothing(evidence) || (!bound.exact && bound_is_loose(evidence, bound));
 }
 
 OutputComparison compare(const Evidence& evidence, const Bound& bound, Result target,
                          Result witness, OutputComparison out) {
-  if (bound.exact)
+  if (bound.metadata) return out;
+  if (bound.postcondition)
+    postcondition_channel(evidence, bound, target, out);
+  else if (bound.exact)
     exact_channel(evidence, target, witness, out);
   else
     value_channel(evidence, bound, target, witness, out);

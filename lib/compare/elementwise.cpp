@@ -24,7 +24,10 @@ double flush(const Evidence& e, const Roundoff& at, std::size_t i) {
 }  // namespace
 
 bool is_correctly_rounded(const Evidence& e) {
-  return word_attribute(e, "kind", "") == "exact" && scalar(e, "alpha").value_or(1) == 1;
+  const std::string kind = word_attribute(e, "kind", "");
+  if (kind != "exact" && (kind != "exact_real" || e.complex_operands)) return false;
+  const auto alpha = e.scalars.find("alpha");
+  return alpha == e.scalars.end() || alpha->second == std::vector<double>{1};
 }
 
 Bound elementwise_bound(const Evidence& e) {

@@ -4,6 +4,7 @@
 /// Next: compare.h applies the bound.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -40,12 +41,16 @@ struct Evidence {
   /// Some operand is not a number of T, so that even a correctly rounded op rounds in its working
   /// format before it rounds to T.
   bool rounds_twice = false;
-  Array reference;  ///< r, fp64
+  Array reference;                ///< r, fp64
+  std::size_t output = 0;         ///< which output of the op this is; returns come first
+  bool complex_operands = false;  ///< a tensor argument is complex
+  bool complex_result = false;    ///< the reference is a real view: two components per element
   /// Inputs of the call as fp64, after rounding to T, by argument path.
   std::map<std::string, Array> inputs;
   /// Non-tensor arguments that are numbers, bools (0/1) or number lists ("stride" -> {1, 1});
   /// defaults included, absent optionals left out.
   std::map<std::string, std::vector<double>> scalars;
+  std::map<std::string, std::string> words;  ///< arguments that are text (`reduce` -> "amax")
   /// Attributes of the rule (`reduce: dim`).
   std::map<std::string, std::string> attributes;
 
@@ -53,7 +58,8 @@ struct Evidence {
   /// |terms|, sum of terms^2 (q = its root), and K, the number of terms (bias counted): what the op
   /// itself gives on |x|, x^2 and 1. A mean gives them divided by K; the model needs inputs then.
   std::vector<double> sum_abs, sum_squares, count;
-  /// For models with needs.condition: cond_f = |r| + sum_i |x_i * df/dx_i|; and sum_i |x_i|.
+  /// For models with needs.condition: cond_f = |r| + sum_i |x_i * df/dx_i|; and sum_i |x_i|. Of a
+  /// complex result the larger of both components': complex arithmetic is accurate by norm.
   std::vector<double> condition, magnitude;
   /// At most this many distinct magnitudes in each operand of a product (0 = not counted).
   std::int64_t distinct_magnitudes = 0;
@@ -67,11 +73,27 @@ struct Needs {
   bool condition = false;  ///< condition, magnitude
   bool inputs = false;     ///< inputs
   bool staged = false;     ///< staged
+  bool wide = true;        ///< a run in fp64; without it the CPU's result in T is the reference
+};
+
+/// What a postcondition objects to.
+struct Finding {
+  struct Wrong {
+    std::size_t index;
+    double expected;  ///< a right value near by, for the reader's eye
+  };
+  std::vector<Wrong> wrong;
+  bool whole = false;              ///< every element together is wrong (a mean), none by itself
+  std::vector<std::string> notes;  ///< why
 };
 
 /// The bound of one output. |y - r| <= ulp_T(|r| + tau)/2 + tau.
 struct Bound {
-  bool exact = false;  ///< bitwise: `tau` unused
+  bool exact = false;     ///< bitwise: `tau` unused
+  bool metadata = false;  ///< values mean nothing: shape, dtype and device are all there is
+  /// Many results are right, and this tells which; nothing else is compared then. It may refer to
+  /// the evidence it was made from.
+  std::function<Finding(std::span<const double> target)> postcondition;
   std::vector<double> tau;
   /// Accepted beyond tau with the note `note_wider` (weak range reduction of sin/cos,
   /// intermediates rounded to T); may be empty.
@@ -80,6 +102,10 @@ struct Bound {
   /// A reduction: where data or partial sums are not finite, the class of the CPU's result in T is
   /// accepted beside that of the rounded reference.
   bool reduction = false;
+  /// Where the reference is not finite, numbers whose class is as right as its own; may be empty.
+  std::vector<double> other_class;
+  /// Largest partial result that some order may meet (prod); empty = as the sum of |terms| says.
+  std::vector<double> partial_max;
   /// RMS channel (accumulate, N >= 64, unbiased data): the per-element scale of the error; the root
   /// mean square of max(0, err - half ulp)/scale must be <= rms_limit.
   std::vector<double> rms_scale;
@@ -99,10 +125,12 @@ struct ErrorModel {
   std::string_view name;
   Needs needs;
   Bound (*bound)(const Evidence&);
+  bool complex = false;  ///< holds for complex operands too, component by component
 };
 
-/// The op rounds once, so that tau is 0: `kind: exact` in its rule, and no alpha but 1 (which adds
-/// a product to the sum). Such an op needs no condition.
+/// The op rounds once, so that tau is 0: `kind: exact` in its rule (`exact_real`: unless an operand
+/// is complex), and no alpha but 1 (which adds a product to the sum). Such an op needs no
+/// condition.
 bool is_correctly_rounded(const Evidence& evidence);
 
 /// Every model, by name.

@@ -51,27 +51,42 @@ Bound checked(const Evidence& given) {
   return bound;
 }
 
-constexpr Needs k_nothing{};
+constexpr Needs k_reference{};
 constexpr Needs k_terms{.terms = true};
 constexpr Needs k_condition{.condition = true};
 constexpr Needs k_inputs{.inputs = true};
 constexpr Needs k_staged{.staged = true};
+constexpr Needs k_witness{.wide = false};
+constexpr Needs k_witness_and_inputs{.inputs = true, .wide = false};
+constexpr bool k_complex = true;
 
 constexpr std::array k_models = {
-    ErrorModel{"exact_copy", k_nothing, exact_bound},
-    ErrorModel{"exact_int", k_nothing, exact_bound},
-    ErrorModel{"elementwise", k_condition, checked<elementwise_bound>},
-    ErrorModel{"silu", k_condition, checked<elementwise_bound>},
+    ErrorModel{"exact_copy", k_witness, exact_bound, k_complex},
+    ErrorModel{"exact_int", k_witness, exact_bound, k_complex},
+    ErrorModel{"elementwise", k_condition, checked<elementwise_bound>, k_complex},
+    ErrorModel{"silu", k_condition, checked<elementwise_bound>, k_complex},
     ErrorModel{"sin_cos", k_condition, checked<sin_cos_bound>},
     ErrorModel{"gelu", k_condition, checked<gelu_bound>},
-    ErrorModel{"accumulate", k_terms, checked<accumulate_bound>},
+    ErrorModel{"accumulate", k_terms, checked<accumulate_bound>, k_complex},
+    ErrorModel{"fft", k_inputs, checked<fft_bound>, k_complex},
     ErrorModel{"softmax", k_inputs, checked<softmax_bound>},
     ErrorModel{"log_softmax", k_inputs, checked<log_softmax_bound>},
     ErrorModel{"normalize", k_inputs, checked<normalize_bound>},
     ErrorModel{"batch_eval", k_inputs, checked<batch_eval_bound>},
-    ErrorModel{"rms_norm", k_nothing, checked<rms_norm_bound>},
+    ErrorModel{"rms_norm", k_reference, checked<rms_norm_bound>},
     ErrorModel{"attention", k_inputs, checked<attention_bound>},
     ErrorModel{"generic", k_staged, checked<generic_bound>},
+    ErrorModel{"logsumexp", k_inputs, checked<logsumexp_bound>},
+    ErrorModel{"moments", k_inputs, checked<moments_bound>},
+    ErrorModel{"product", k_inputs, checked<product_bound>},
+    ErrorModel{"loss", k_inputs, checked<loss_bound>},
+    ErrorModel{"interpolate", k_inputs, checked<interpolate_bound>},
+    ErrorModel{"quantile", k_inputs, checked<quantile_bound>},
+    ErrorModel{"scatter_reduce", k_inputs, checked<scatter_reduce_bound>},
+    ErrorModel{"scatter", k_witness_and_inputs, scatter_bound},
+    ErrorModel{"chosen", k_witness_and_inputs, chosen_bound},
+    ErrorModel{"random", k_witness_and_inputs, random_bound},
+    ErrorModel{"structure", k_witness, structure_bound, k_complex},
 };
 
 }  // namespace

@@ -99,4 +99,54 @@ std::int64_t reduced_dim(const Evidence& evidence) {
   return static_cast<std::int64_t>(number_attribute(evidence, "reduce", -1));
 }
 
+Groups groups_over(const std::vector<std::int64_t>& sizes, const std::vector<double>& dims) {
+  const auto rank = static_cast<std::int64_t>(sizes.size());
+  std::vector<bool> reduced(sizes.size(), dims.empty());
+  for (const double dim : dims) {
+    const auto given = static_cast<std::int64_t>(dim), at = given < 0 ? given + rank : given;
+    if (rank == 0 && (at == 0 || at == -1)) continue;
+    if (at < 0 || at >= rank)
+      throw Error(ExitCode::invalid_input,
+                  "oracle: reduced dim " + std::to_string(given) + " is outside a tensor of rank " +
+                      std::to_string(rank) + "; correct `reduce` in the rule of this operator");
+    reduced[static_cast<std::size_t>(at)] = true;
+  }
+  Groups groups;
+  std::size_t elements = 1;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    const auto size = static_cast<std::size_t>(sizes[d]);
+    (reduced[d] ? groups.length : groups.count) *= size;
+    elements *= size;
+  }
+  groups.of.resize(elements);
+  std::vector<std::size_t> strides(sizes.size(), 0);
+  std::size_t stride = 1;
+  for (std::size_t d = sizes.size(); d-- > 0;) {
+    if (reduced[d]) continue;
+    strides[d] = stride;
+    stride *= static_cast<std::size_t>(sizes[d]);
+  }
+  for (std::size_t i = 0; i < elements; ++i) {
+    std::size_t rest = i, group = 0;
+    for (std::size_t d = sizes.size(); d-- > 0;) {
+      const auto size = static_cast<std::size_t>(sizes[d]);
+      group += rest % size * strides[d];
+      rest /= size;
+    }
+    groups.of[i] = group;
+  }
+  return groups;
+}
+
+std::vector<double> reduced_dims(const Evidence& evidence) {
+  const auto found = evidence.attributes.find("reduce");
+  if (found == evidence.attributes.end()) return {};
+  const auto argument = evidence.scalars.find(found->second);
+  if (argument != evidence.scalars.end()) return argument->second;
+  // An optional argument that is absent reduces everything.
+  const bool number = found->second.find_first_not_of("-0123456789") == std::string::npos;
+  return number ? std::vector<double>{number_attribute(evidence, "reduce", -1)}
+                : std::vector<double>{};
+}
+
 }  // namespace opreplay

@@ -64,4 +64,24 @@ Rows rows_along(const std::vector<std::int64_t>& sizes, std::int64_t dim);
 /// The dim the rule's attribute `reduce` names: an argument of the call, or a number. Default -1.
 std::int64_t reduced_dim(const Evidence& evidence);
 
+/// A tensor whose reduced dims are folded: groups in row-major order of the kept dims, as the
+/// reduction gives them.
+struct Groups {
+  std::size_t count = 1;        ///< groups
+  std::size_t length = 1;       ///< elements in each
+  std::vector<std::size_t> of;  ///< group of each element, row-major
+};
+/// Groups of the tensor over `dims` (negative count from the end); no dims = all of them.
+Groups groups_over(const std::vector<std::int64_t>& sizes, const std::vector<double>& dims);
+/// The dims the rule's attribute `reduce` names: an argument of the call (a number or a list), or a
+/// number; none = all dims.
+std::vector<double> reduced_dims(const Evidence& evidence);
+
+/// Adds the accumulation of `count` terms to what is known of them: |result|, the sum of |terms|
+/// and the root of the sum of their squares. L, u: deviations() and Roundoff::u.
+inline double sum_error(double l, double u, double r, double sum_abs, double root_squares,
+                        double count) {
+  return std::min(l * walk(count) * u * (r + root_squares), (count + 2) * u * sum_abs);
+}
+
 }  // namespace opreplay

@@ -112,23 +112,22 @@ struct Candidate {
   std::vector<double> value, tau;
 };
 
-std::vector<double> nearest(const std::vector<Candidate>& candidates,
-                            const std::vector<double>& reference) {
+Candidate nearest(const std::vector<Candidate>& candidates, const std::vector<double>& reference) {
   const Candidate* best = nullptr;
   double least = std::numeric_limits<double>::infinity();
   for (const Candidate& candidate : candidates) {
     double distance = 0;
     for (std::size_t i = 0; i < reference.size(); ++i)
-      distance += std::abs(candidate.value[i] - reference[i]);
+      if (std::isfinite(reference[i])) distance += std::abs(candidate.value[i] - reference[i]);
     if (best && !(distance < least)) continue;
     best = &candidate;
     least = distance;
   }
-  return best->tau;
+  return *best;
 }
 
-std::vector<double> statistics_bound(const Evidence& e, const Geometry& g, const Roundoff& at,
-                                     const std::vector<Moments>& sets, double eps) {
+Candidate statistics(const Evidence& e, const Geometry& g, const Roundoff& at,
+                     const std::vector<Moments>& sets, double eps) {
   const Array* old_mean = find_input(e, {"running_mean"});
   const Array* old_variance = find_input(e, {"running_var"});
   const double momentum = scalar(e, "momentum").value_or(0.1);
@@ -191,7 +190,10 @@ Bound normalize_bound(const Evidence& e) {
   Bound bound;
   bound.reduction = true;
   if (e.reference.data.size() == sets.size() && x.data.size() != sets.size()) {
-    bound.tau = statistics_bound(e, g, at, sets, eps);
+    const Candidate which = statistics(e, g, at, sets, eps);
+    bound.tau = which.tau;
+    // Welford's mean over an infinity is NaN, that of a sum is infinite.
+    bound.other_class = which.value;
     return bound;
   }
   need_like_output(e, "normalize");

@@ -72,4 +72,23 @@ Bound log_softmax_bound(const Evidence& e) {
   });
 }
 
+Bound logsumexp_bound(const Evidence& e) {
+  const Array& x = need_input(e, {"self", "input"}, "logsumexp");
+  const Groups groups = groups_over(x.sizes, reduced_dims(e));
+  std::vector<std::vector<double>> members(groups.count);
+  for (std::size_t i = 0; i < x.data.size(); ++i) members[groups.of[i]].push_back(x.data[i]);
+  const Roundoff at = roundoff(e.dtype);
+  const double sum_error =
+      deviations(e.reference.data.size()) * walk(static_cast<double>(groups.length)) + 9;
+  Bound bound;
+  bound.reduction = true;
+  bound.tau.resize(e.reference.data.size());
+  for (std::size_t i = 0; i < bound.tau.size() && i < members.size(); ++i) {
+    const Row row = read_row(members[i], {.length = groups.length}, 0);
+    bound.tau[i] = at.u * (std::abs(e.reference.data[i]) + std::abs(row.max) + 7 * row.log_sum +
+                           row.weighted + sum_error);
+  }
+  return bound;
+}
+
 }  // namespace opreplay

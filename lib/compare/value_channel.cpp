@@ -79,8 +79,11 @@ class ValueChannel {
     if (overflowed_ > 0) out.notes.push_back("infinity at the edge of the largest number");
     if (as_witness_ > 0)
       out.notes.push_back("class as the CPU's in this dtype, over data that is not finite");
-    if (sums_overflowed_ > 0) out.notes.push_back("partial sums overflow");
-    tally_.classes.allowed = overflowed_ + as_witness_ + sums_overflowed_;
+    if (as_formula_ > 0) out.notes.push_back("class as another algorithm gives it");
+    if (sums_overflowed_ > 0)
+      out.notes.push_back(bound_.partial_max.empty() ? "partial sums overflow"
+                                                     : "partial products overflow");
+    tally_.classes.allowed = overflowed_ + as_witness_ + as_formula_ + sums_overflowed_;
     tally_.write(out, evidence_.reference.data.size(), evidence_.reference.sizes);
   }
 
@@ -150,6 +153,9 @@ class ValueChannel {
     const Element element{i, y, expected, std::isfinite(r) ? allowed(r, tau) : 0};
     if (overflow_allowed(element, r, tau)) {
       ++overflowed_;
+    } else if (!std::isfinite(r) && !bound_.other_class.empty() &&
+               got == class_of(bound_.other_class[i])) {
+      ++as_formula_;
     } else if (bound_.reduction && witness_agrees(i, got, r)) {
       ++as_witness_;
     } else if (bound_.reduction && std::isfinite(r) && got != Class::finite && sums_overflow(i)) {
@@ -181,7 +187,9 @@ class ValueChannel {
 
   /// In some order a partial sum leaves the accumulator's range though the total does not.
   bool sums_overflow(std::size_t i) const {
-    return !evidence_.sum_abs.empty() && !(evidence_.sum_abs[i] <= accumulator_max(dtype_));
+    const std::vector<double>& most =
+        bound_.partial_max.empty() ? evidence_.sum_abs : bound_.partial_max;
+    return !most.empty() && !(most[i] <= accumulator_max(dtype_));
   }
 
   // What only the mean square shows lies inside every bound, so a lower format explains it if one
@@ -203,7 +211,7 @@ class ValueChannel {
   bool intermediates_overflow_ = false;
   Tally tally_;
   std::vector<bool> inside_;  ///< by downgrade: every bad element so far is inside it
-  std::int64_t wider_ = 0, overflowed_ = 0, as_witness_ = 0, sums_overflowed_ = 0;
+  std::int64_t wider_ = 0, overflowed_ = 0, as_witness_ = 0, as_formula_ = 0, sums_overflowed_ = 0;
   std::int64_t rms_count_ = 0, beyond_rms_ = 0;
   double rms_sum_ = 0;
 };

@@ -56,9 +56,12 @@ void change_tensors(OpCall& call, const std::vector<std::string>& paths,
 
 std::string_view argument_name(std::string_view path) { return path.substr(0, path.find('.')); }
 
-bool is_written(const Schema& schema, std::string_view path) {
-  const SchemaArg* arg = schema.find(argument_name(path));
-  return arg && arg->written;
+bool is_written(const FamilyInput& input, std::string_view path) {
+  const std::string_view name = argument_name(path);
+  const SchemaArg* arg = input.schema.find(name);
+  if (arg && arg->written) return true;
+  return input.rule && std::find(input.rule->written.begin(), input.rule->written.end(), name) !=
+                           input.rule->written.end();
 }
 
 void refuse_variation(const Variation& variation, const std::string& why) {

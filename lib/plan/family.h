@@ -49,8 +49,8 @@ void change_tensors(OpCall& call, const std::vector<std::string>& paths,
 /// The argument a tensor path belongs to: "tensors.1" -> "tensors".
 std::string_view argument_name(std::string_view path);
 
-/// Whether the schema marks the argument of `path` as written.
-bool is_written(const Schema& schema, std::string_view path);
+/// Whether the op writes the argument of `path`: the schema marks it, or the rule says so.
+bool is_written(const FamilyInput& input, std::string_view path);
 
 [[noreturn]] void refuse_variation(const Variation& variation, const std::string& why);
 

@@ -76,7 +76,7 @@ constexpr Member k_members[] = {
 auto default_set(const FamilyInput& input, const Member& member) {
   return [&input, &member](const std::string& path, const TensorArg& tensor) {
     return has_elements(tensor) && is_movable(input.call, tensor) && member.applies(tensor.desc) &&
-           (member.writable || !is_written(input.schema, path));
+           (member.writable || !is_written(input, path));
   };
 }
 

@@ -25,7 +25,8 @@ Values default_values(DType dtype) {
   return values;
 }
 
-Values evaluate_domain(const Domain& domain, const OpCall& call, std::int64_t position) {
+Values evaluate_domain(const Domain& domain, const OpCall& call, std::int64_t position,
+                       const TensorDesc& desc) {
   Values values = domain.base;
   for (const auto& [key, expression] : domain.expressions) {
     const auto number = static_cast<double>(evaluate(expression, call, position));
@@ -34,6 +35,14 @@ Values evaluate_domain(const Domain& domain, const OpCall& call, std::int64_t po
     if (key == "low") values.low = number;
     if (key == "high") values.high = number;
     if (key == "p") values.p = number;
+  }
+  // Distinct numbers below `high`, as long as there are enough of them.
+  if (values.dist == Dist::permutation && domain.expressions.contains("high")) {
+    const auto elements = numel(desc);
+    if (!elements || static_cast<double>(*elements) > values.high)
+      values.dist = Dist::randint;
+    else
+      values.high = Values{}.high;
   }
   // An index into nothing: no value is legal, and there is rarely an element to hold one.
   if (values.dist == Dist::randint && values.high <= values.low) values.high = values.low + 1;
@@ -55,7 +64,7 @@ Values resolve_values(const Rule* rule, const OpCall& call, const std::string& p
   std::int64_t position = 0;
   if (dot != std::string::npos)
     std::from_chars(path.data() + dot + 1, path.data() + path.size(), position);
-  return evaluate_domain(domain->second, call, position);
+  return evaluate_domain(domain->second, call, position, tensor.desc);
 }
 
 }  // namespace opreplay

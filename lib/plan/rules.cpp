@@ -60,6 +60,8 @@ class RuleReader {
     if (const YamlNode* domain = map.find("domain")) read_domains(*domain, rule);
     if (const YamlNode* names = map.find("parameters"))
       rule.parameters = read_texts(*names, "parameters", diagnostics_);
+    if (const YamlNode* names = map.find("written"))
+      rule.written = read_texts(*names, "written", diagnostics_);
     if (const YamlNode* shape = map.find("shape")) read_shape(*shape, rule);
     if (const YamlNode* equivalent = map.find("equivalent"))
       rule.equivalent = read_texts(*equivalent, "equivalent", diagnostics_);
@@ -190,6 +192,7 @@ std::string canonical(const Rule& rule) {
       add("expression " + argument + " " + key, expression);
   }
   for (const std::string& name : rule.parameters) add("parameter", name);
+  for (const std::string& name : rule.written) add("written", name);
   for (const std::string& gap : rule.not_covered) add("not covered", gap);
   for (const std::string& relation : rule.shape) add("shape", relation);
   for (const std::string& spelling : rule.equivalent) add("equivalent", spelling);

@@ -26,6 +26,7 @@ struct Rule {
   OracleRule oracle;
   std::map<std::string, Domain> domain;  ///< by argument name
   std::vector<std::string> parameters;   ///< tensor arguments that are weights: shapes stay
+  std::vector<std::string> written;      ///< arguments written without a mark in the schema
   std::vector<std::string> not_covered;  ///< families that cannot run here, "shape: why"
   std::vector<std::string> shape;        ///< relations: "prod(self) == prod(size)"
   std::vector<std::string> equivalent;

@@ -19,7 +19,7 @@ std::string shell_quote(const std::string& text) {
 
 std::string repro_line(const PlannedCase& planned, const SessionOptions& options) {
   std::string line = "opreplay run ";
-  if (planned.needs_spec) {
+  if (planned.needs_spec && !planned.spec.empty()) {
     line += shell_quote(planned.spec) + " -k id:" + id_text(case_id(planned.c)) + " --vary " +
             (planned.family.empty() ? "none" : planned.family);
     if (planned.c.seed != 0) line += " --seed " + std::to_string(planned.c.seed);

@@ -12,7 +12,7 @@ namespace opreplay {
 std::string shell_quote(const std::string& text);
 
 /// `opreplay run '<case>' --device D`; by spec file and case id where the string alone would not
-/// give the same input bytes.
+/// give the same input bytes (specs that were never written have no file to name).
 std::string repro_line(const PlannedCase& planned, const SessionOptions& options);
 
 }  // namespace opreplay

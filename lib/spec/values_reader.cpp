@@ -87,6 +87,8 @@ class ValuesReader {
   }
 
   bool applies(std::string_view key) const {
+    // A rule's domain says below what distinct numbers must stay; see docs/rules.md.
+    if (values_.dist == Dist::permutation && key == "high" && context_.expression) return true;
     for (const std::string_view name : k_parameters[static_cast<std::size_t>(values_.dist)])
       if (name == key) return true;
     return false;

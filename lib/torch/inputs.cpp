@@ -1,6 +1,7 @@
 #include "lib/torch/inputs.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/view_as_real.h>
 
 #include <cmath>
 
@@ -88,10 +89,13 @@ InputImage InputImage::with_numbers(const std::function<double(double)>& change)
   InputImage out = *this;
   for (StorageImage& storage : out.storages_) {
     const at::ScalarType type = storage.flat.scalar_type();
-    if (!c10::isFloatingType(type)) continue;
-    const at::Tensor wide = storage.flat.to(at::kDouble, /*non_blocking=*/false, /*copy=*/true);
-    double* numbers = wide.mutable_data_ptr<double>();
-    for (std::int64_t i = 0; i < wide.numel(); ++i)
+    const bool complex = c10::isComplexType(type);
+    if (!c10::isFloatingType(type) && !complex) continue;
+    const at::Tensor wide = storage.flat.to(complex ? at::kComplexDouble : at::kDouble,
+                                            /*non_blocking=*/false, /*copy=*/true);
+    const at::Tensor components = complex ? at::view_as_real(wide) : wide;
+    double* numbers = components.mutable_data_ptr<double>();
+    for (std::int64_t i = 0; i < components.numel(); ++i)
       if (std::isfinite(numbers[i])) numbers[i] = change(numbers[i]);
     storage.flat = wide.to(type);
   }

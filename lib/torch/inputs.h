@@ -44,7 +44,7 @@ class InputImage {
 
   const std::vector<InputTensor>& tensors() const { return tensors_; }
   const std::vector<StorageImage>& storages() const { return storages_; }
-  /// The image with every finite number of its real floating storages changed.
+  /// The image with every finite number of its floating and complex storages changed.
   InputImage with_numbers(const std::function<double(double)>& change) const;
   /// xxh3-64 over all storages in order.
   std::uint64_t hash() const;

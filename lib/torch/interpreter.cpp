@@ -16,6 +16,7 @@
 #include "lib/torch/stored_tensors.h"
 #include "lib/torch/symbolic_ops.h"
 #include "lib/torch/tensor_stats.h"
+#include "lib/torch/vmap.h"
 #include "opreplay/error.h"
 
 namespace opreplay {
@@ -117,6 +118,7 @@ class Interpreter : public SubgraphRunner {
            std::to_string(inputs.size()));
     }
     Environment environment(graph);
+    const VmapScope scope;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const auto* ref = graph.inputs[i].value.get<Ref>();
       if (ref) environment.set(*ref, std::move(inputs[i]));
@@ -158,10 +160,12 @@ class Interpreter : public SubgraphRunner {
     std::vector<IValue> arguments;
     for (const Arg& arg : node.args) arguments.push_back(environment.resolve(arg.value));
     std::vector<IValue> results;
-    if (!is_higher_order(node.target)) {
-      results.push_back(call_symbolic(node.target, arguments));
-    } else {
+    if (is_higher_order(node.target)) {
       results = call_higher_order(node, arguments, number + 1, *this);
+    } else if (is_vmap(node.target)) {
+      results.push_back(call_vmap(node.target, arguments));
+    } else {
+      results.push_back(call_symbolic(node.target, arguments));
     }
     bind_flat(node, std::move(results), environment);
   }
@@ -174,7 +178,8 @@ class Interpreter : public SubgraphRunner {
     for (Arg& arg : call.args) number_refs_to_literals(environment, arg.value);
     NodeArguments source(environment);
     torch::jit::Stack stack = make_stack(op->schema(), call, source);
-    if (request_.statistics) record(node, number, environment);
+    // Inside vmap tensors are wrapped: they show one of the batch and hold all of it.
+    if (request_.statistics && !inside_vmap()) record(node, number, environment);
     call_boxed(*op, stack);
     bind_results(graph, node, std::move(stack), environment);
   }

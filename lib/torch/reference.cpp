@@ -116,6 +116,7 @@ Reference compute_reference(const ReferenceJob& job) {
   const RunResult& shape_source = reference.error ? wide.result : result;
   if (!reference.error || has_wide) {
     reference.scalars = has_wide ? wide.result.scalars : result.scalars;
+    reference.words = has_wide ? wide.result.words : result.words;
     reference.returns = shape_source.returns.size();
     for (std::size_t i = 0; i < reference.returns; ++i) {
       ReferenceOutput out;

@@ -39,6 +39,7 @@ struct Reference {
   /// "fp64", "f32", or empty when there was no wider run.
   std::string precision;
   std::map<std::string, std::vector<double>> scalars;  ///< Evidence::scalars
+  std::map<std::string, std::string> words;            ///< Evidence::words
   /// By output, for models with needs.staged: from staged_runs (staged.h).
   std::vector<Staged> staged;
   double milliseconds = 0;
@@ -50,7 +51,7 @@ struct ReferenceJob {
   const std::vector<c10::OperatorHandle>& operators;
   const InputImage& image;
   const ErrorModel* model = nullptr;  ///< null = no rule: structure only
-  bool exact = false;                 ///< the model compares bitwise with the witness
+  bool exact = false;                 ///< the model needs the witness, no wider run
   NumberFormat numbers = {};          ///< how the wider run takes the call's numbers
 };
 

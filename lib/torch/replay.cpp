@@ -75,26 +75,23 @@ class Replay {
     job.model = find_error_model(request_.oracle.model);
     const bool by_default = request_.oracle.model.empty() && may_be_generic();
     if (by_default) job.model = find_error_model("generic");
-    job.exact = job.model && job.model->name.starts_with("exact");
+    job.exact = job.model && !job.model->needs.wide;
     job.numbers = arithmetic_format(image);
     enter(Stage::reference);
     reference_ = compute_reference(job);
     outcome_.reference = reference_.error;
     outcome_.reference64 = reference_.error64;
     outcome_.reference_ms = reference_.milliseconds;
-    outcome_.evidence = job.exact && reference_.precision.empty() ? "exact"
-                        : reference_.precision == "fp64"          ? "fp64"
-                        : job.model                               ? "same precision"
-                                                                  : "structure only";
+    outcome_.evidence = evidence_of(job);
     outcome_.kernel = kernel_of(operators_.back(),
                                 c10::backendToDispatchKey(c10::dispatchKeyToBackend(device_key())));
-    if (job.model && is_random(job)) {
+    if (job.model && !draws(*job.model) && is_random(job)) {
       job.model = nullptr;
       outcome_.evidence = "random: two runs on the CPU differ";
     }
-    if (job.model && !job.exact && any_complex(image)) {
+    if (job.model && !job.model->complex && any_complex(image)) {
       job.model = nullptr;
-      outcome_.evidence = "the error models hold for real numbers only";
+      outcome_.evidence = "the error model of this operator holds for real numbers only";
     }
     if (by_default && job.model && !std::ranges::any_of(reference_.outputs, is_floating_output)) {
       job.model = nullptr;
@@ -147,6 +144,19 @@ class Replay {
     if (runs.problem.empty()) return;
     job.model = nullptr;
     outcome_.evidence = std::move(runs.problem);
+  }
+
+  std::string evidence_of(const ReferenceJob& job) const {
+    if (!job.model) return "structure only";
+    if (job.model->name == "random") return "law";
+    if (job.model->name == "structure") return "metadata only";
+    if (job.exact && reference_.precision.empty()) return "exact";
+    return reference_.precision == "fp64" ? "fp64" : "same precision";
+  }
+
+  /// The model knows what a seeded op may draw, or that values mean nothing.
+  static bool draws(const ErrorModel& model) {
+    return model.name == "random" || model.name == "structure";
   }
 
   static bool any_complex(const InputImage& image) {
@@ -297,7 +307,7 @@ class Replay {
     witness.value_ok &= values.witness.value_ok;
     witness.alike &= values.witness.alike;
     out = std::move(values.target);
-    out.compared = true;
+    out.compared = job.model->name != "structure";
     out.model = std::string(job.model->name);
     return out;
   }

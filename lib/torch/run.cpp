@@ -57,6 +57,8 @@ std::map<std::string, std::vector<double>> number_arguments(const c10::FunctionS
     std::vector<double> numbers;
     if (value.isInt() || value.isDouble() || value.isBool()) {
       numbers.push_back(value.toScalar().toDouble());
+    } else if (value.isComplexDouble()) {
+      numbers = {value.toComplexDouble().real(), value.toComplexDouble().imag()};
     } else if (value.isIntList()) {
       for (const std::int64_t n : value.toIntVector()) numbers.push_back(static_cast<double>(n));
     } else if (value.isDoubleList()) {
@@ -68,6 +70,14 @@ std::map<std::string, std::vector<double>> number_arguments(const c10::FunctionS
     }
     out.emplace(schema.arguments()[i].name(), std::move(numbers));
   }
+  return out;
+}
+
+std::map<std::string, std::string> text_arguments(const c10::FunctionSchema& schema,
+                                                  const torch::jit::Stack& stack) {
+  std::map<std::string, std::string> out;
+  for (std::size_t i = 0; i < stack.size(); ++i)
+    if (stack[i].isString()) out.emplace(schema.arguments()[i].name(), stack[i].toStringRef());
   return out;
 }
 
@@ -86,6 +96,7 @@ RunResult run_calls(const ReplayRequest& request, const std::vector<c10::Operato
     const bool last = c + 1 == request.calls.size();
     if (last) {
       result.scalars = number_arguments(schema, stack);
+      result.words = text_arguments(schema, stack);
       if (before_launch) before_launch();
     }
     call_boxed(operators[c], stack);

@@ -31,6 +31,7 @@ struct RunResult {
   bool returns_list = false;        ///< one Tensor[] or a tuple: names are numbered
   /// Non-tensor arguments of the last call as numbers, defaults included (Evidence::scalars).
   std::map<std::string, std::vector<double>> scalars;
+  std::map<std::string, std::string> words;  ///< the same for text (Evidence::words)
 };
 
 /// Called between building the last call's arguments and launching it.

@@ -12,8 +12,12 @@ import sys
 import tempfile
 import time
 
+import long_model
+
 RUNS = 7
 CASES = 2000
+NODES = 10000
+MAX_MIB = 200
 
 
 def seconds(command, runs=RUNS, expect=0, **options):
@@ -54,6 +58,14 @@ def cases_per_second(program, folder):
     return best
 
 
+def peak_mib(command):
+    """Peak memory of a child, measured by a child that has no other."""
+    code = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
+            "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)")
+    return int(subprocess.run([sys.executable, "-c", code, *command], capture_output=True,
+                              check=True).stdout)
+
+
 def main():
     bin_dir, model = sys.argv[1:3]
     corpus = os.environ.get("OPREPLAY_CORPUS")
@@ -63,16 +75,23 @@ def main():
     program = os.path.join(bin_dir, "opreplay")
     failed = 0
     with tempfile.TemporaryDirectory(prefix="opreplay-bench-") as folder:
+        long = os.path.join(folder, "long.pt2")
+        nodes = long_model.write(model, long, NODES)
         rows = [
             ("opreplay --help", seconds([program, "--help"]), 0.020),
             (f"static capture of {os.path.basename(model)}, as a process",
              seconds([program, "capture", model, "-o", os.path.join(folder, "specs"), "-q"]), 0.100),
+            (f"static capture of {nodes} nodes",
+             seconds([program, "capture", long, "-o", os.path.join(folder, "long"), "-q"]), 1.0),
         ]
         for name, value, bound in rows:
             verdict = "ok" if value < bound else "over"
             print(f"{name}: {value * 1000:.1f} ms (bound {bound * 1000:.0f} ms: {verdict})")
             if check and value >= 3 * bound:
                 failed += 1
+        peak = peak_mib([program, "capture", long, "-o", os.path.join(folder, "long"), "-q"])
+        print(f"its peak memory: {peak} MiB (bound {MAX_MIB} MiB: {'ok' if peak < MAX_MIB else 'over'})")
+        failed += check and peak >= MAX_MIB
         rate = cases_per_second(program, folder)
         print(f"{CASES} small cases on the simulated device: {rate:.0f} cases/s, whole process")
     if failed:

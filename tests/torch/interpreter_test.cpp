@@ -223,10 +223,8 @@ TEST_CASE("corpus: models give the stored outputs") {
     return;
   }
   const Json expected = Json::parse(read_text(fs::path(folder) / "expected.json"));
-  // Random numbers drawn by Python's generator; operators of a library that is not here; vmap,
-  // which is Python's own.
-  const std::vector<std::string> other = {"torch_rng_dropout_train", "torch_custom_op",
-                                          "torch_associative_scan"};
+  // Random numbers drawn by Python's generator; operators of a library that is not here.
+  const std::vector<std::string> other = {"torch_rng_dropout_train", "torch_custom_op"};
   int models = 0;
   for (const auto& [model, facts] : expected.items()) {
     const fs::path outputs = fs::path(folder) / "outputs" / (model + ".safetensors");

@@ -1,9 +1,11 @@
 #include "lib/torch/replay.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "lib/base/case_parser.h"
 #include "lib/spec/schema_table.h"
+#include "lib/torch/inputs.h"
 
 // One case through lib/torch in this process, with the CPU as target: every channel must agree with
 // itself, and what the reference side gathers must be right.
@@ -57,6 +59,41 @@ TEST_CASE("the CPU agrees with its own fp64 reference") {
   check_agrees(run("aten.cat([f32[2,3], f32[0,3]], 0)", {"exact_copy", {}}));
   check_agrees(run("aten.arange(5, device=cpu)", {"exact_copy", {}}));
   check_agrees(run("aten.embedding(f32[3,4], i64[2,5])", {"exact_copy", {}}));
+}
+
+TEST_CASE("complex numbers agree component by component") {
+  check_agrees(run("aten.mul.Tensor(c64[4,8], c64[8])", {"elementwise", {{"kind", "exact_real"}}}));
+  check_agrees(run("aten.add.Tensor(c64[4,8], f32[8])", {"elementwise", {{"kind", "exact"}}}));
+  check_agrees(run("aten.abs(c64[4,8])", {"elementwise", {{"kind", "exact_real"}}}));
+  check_agrees(run("aten.mm(c64[4,8], c64[8,3])", {"accumulate", {}}));
+  check_agrees(run("aten.fft_fft(c64[4,8])", {"fft", {{"reduce", "dim"}}}));
+  check_agrees(run("aten.fft_irfft(c64[4,5])", {"fft", {{"reduce", "dim"}}}));
+  // A model that holds for real numbers only gives no verdict.
+  const Outcome real_only = run("aten.sin(c64[4])", {"sin_cos", {}});
+  CHECK(real_only.evidence == "the error model of this operator holds for real numbers only");
+  CHECK_FALSE(real_only.outputs.at(0).compared);
+}
+
+TEST_CASE("both parts of complex inputs take another format of numbers") {
+  ReplayRequest request;
+  request.calls = parse_case("aten.abs(c64[2])", shipped_schemas()).calls;
+  for_each_tensor(request.calls.back(), [](const std::string&, TensorArg& tensor) {
+    tensor.values = Values{.kind = Values::Kind::data, .data = {1.25, -2.5, 3.75, 0.5}};
+  });
+  const InputImage image(request, 1 << 20);
+  const InputImage whole = image.with_numbers([](double x) { return std::trunc(x); });
+  const auto* parts = static_cast<const float*>(whole.storages().at(0).flat.const_data_ptr());
+  CHECK(std::vector<float>(parts, parts + 4) == std::vector<float>{1, -2, 3, 0});
+}
+
+TEST_CASE("a seeded call is judged by its law, an uninitialised one by its metadata") {
+  const Outcome drawn = run("aten.rand([2000])", {"random", {{"law", "uniform"}}});
+  check_agrees(drawn);
+  CHECK(drawn.evidence == "law");
+  const Outcome empty = run("aten.empty_like(f32[4])", {"structure", {}});
+  CHECK(empty.evidence == "metadata only");
+  CHECK(empty.outputs.at(0).model == "structure");
+  CHECK_FALSE(empty.outputs.at(0).compared);
 }
 
 TEST_CASE("an in-place call is compared once, as its result") {

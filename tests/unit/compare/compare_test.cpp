@@ -172,6 +172,28 @@ TEST_CASE("a wider bound passes with its note") {
   CHECK(compared(e, bound, {1.005, 1}).notes.empty());
 }
 
+TEST_CASE("the mean of a row with an infinity is infinite or, by Welford's steps, NaN") {
+  // torch 2.13, CPU: native_layer_norm of [inf, 1] gives mean NaN and rstd NaN; sum/n gives inf.
+  Evidence e = vector_evidence(DType::f32, {k_nan, 3});
+  e.attributes = {{"kind", "layer"}};
+  e.scalars = {{"normalized_shape", {2}}, {"eps", {1e-5}}};
+  e.inputs["input"] = {{2, 2}, {k_inf, 1, 2, 4}};
+  const Bound mean = find_error_model("normalize")->bound(e);
+  CHECK(passes(compared(e, mean, {k_nan, 3})));
+  const OutputComparison c = compared(e, mean, {k_inf, 3});
+  CHECK(passes(c));
+  CHECK(c.notes == std::vector<std::string>{"class as another algorithm gives it"});
+  CHECK(compared(e, mean, {-k_inf, 3}).classes.inf + compared(e, mean, {-k_inf, 3}).classes.nan ==
+        1);
+  CHECK(compared(e, mean, {7, 3}).classes.nan == 1);
+
+  // The other row tells which statistic it is: 1/sqrt(1 + eps), bounded as such.
+  e.reference.data = {k_nan, 1 / std::sqrt(1 + 1e-5)};
+  const Bound deviation = find_error_model("normalize")->bound(e);
+  CHECK(passes(compared(e, deviation, {k_nan, 0.999995f})));
+  CHECK(!passes(compared(e, deviation, {k_inf, 0.999995f})));
+}
+
 TEST_CASE("a downgrade is the first lower format that explains every bad element") {
   Bound bound = flat_bound(3, 0.01);
   bound.downgrades = {{"10-bit mantissa inputs", {0.1, 0.1, 0.1}}, {"bf16 inputs", {1, 1, 1}}};

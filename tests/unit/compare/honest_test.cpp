@@ -250,13 +250,15 @@ TEST_CASE("inputs of 10 or 7 mantissa bits are a downgrade, not a value") {
 }
 
 TEST_CASE("sums kept in f16 are a downgrade") {
-  const Product product(8, 512, 8, Fill::normal, DType::f16, 11);
+  // 128 terms: by the formulas f16 sums lose 0.7 of what bf16 inputs lose, beyond 256 terms more.
+  constexpr std::size_t k_terms = 128;
+  const Product product(8, k_terms, 8, Fill::normal, DType::f16, 11);
   std::vector<double> out;
   for (std::size_t i = 0; i < 8; ++i)
     for (std::size_t j = 0; j < 8; ++j) {
       double sum = 0;
-      for (std::size_t l = 0; l < 512; ++l)
-        sum = round_to(DType::f16, sum + product.a[i * 512 + l] * product.b[l * 8 + j]);
+      for (std::size_t l = 0; l < k_terms; ++l)
+        sum = round_to(DType::f16, sum + product.a[i * k_terms + l] * product.b[l * 8 + j]);
       out.push_back(sum);
     }
   const OutputComparison c = product.compare_with(out);

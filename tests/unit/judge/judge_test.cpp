@@ -383,6 +383,8 @@ TEST_CASE("precision_downgrade: a substitute, or a pass where the profile allows
   lower.outputs[0].downgrade = "bf16 inputs";
   CHECK(reason_of(lower, tf32) == Reason::precision_downgrade);
   CHECK(reason_of(lower, {.allow = {"bf16"}}) == Reason::none);
+  lower.outputs[0].downgrade = "bf16 arithmetic";  // results are rounded as well
+  CHECK(reason_of(lower, {.allow = {"bf16"}}) == Reason::precision_downgrade);
   lower.outputs[0].downgrade = "accumulation in f16";
   CHECK(reason_of(lower, {.allow = {"tf32", "bf16"}}) == Reason::precision_downgrade);
   CHECK(reason_of(lower, {.allow = {"accumulation"}}) == Reason::none);

@@ -87,6 +87,25 @@ TEST_CASE("an in-place argument is never expanded, torch refuses to write throug
     CHECK(variation.member != "expanded");
 }
 
+TEST_CASE("nor is one that a rule knows to be written") {
+  const Schema& schema = *shipped_schemas().find("aten.batch_norm");
+  const OpCall call = parsed(
+                          "aten.batch_norm(f32[4,3], null, null, f32[3], f32[3], true, 0.1, "
+                          "1e-05, false)")
+                          .calls[0];
+  Rule rule;
+  rule.written = {"running_mean", "running_var"};
+  const Variation expanded{"layout", "expanded", "", {}};
+  const auto apply = find_family("layout").apply;
+  const auto mean = [&](const Rule* known) {
+    return find_arg(apply({call, schema, known}, expanded), "running_mean")
+        ->get<TensorArg>()
+        ->desc.strides;
+  };
+  CHECK(mean(nullptr) == std::vector<std::int64_t>{0});
+  CHECK(mean(&rule) == std::vector<std::int64_t>{1});
+}
+
 TEST_CASE("integer tensors get no special values and no other dtype") {
   const Schema& schema = *shipped_schemas().find("aten.add.Tensor");
   const OpCall call = parsed("aten.add.Tensor(i64[4,3], i64[4,3])").calls[0];

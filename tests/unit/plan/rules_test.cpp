@@ -230,6 +230,21 @@ TEST_CASE("the shipped rules name operators and arguments that exist") {
   }
 }
 
+TEST_CASE("distinct indices where the dim has enough, indices in range where it has not") {
+  const RuleSet rules = RuleSet::load({data_folder() / "opspecs/rules"});
+  const auto indices = [&](const std::string& text) { return resolve(rules, text, "indices.0"); };
+  const Values few = indices("aten.index_put_(f32[10,8], [i64[4]], f32[4,8])");
+  CHECK(few.dist == Dist::permutation);
+  CHECK(few == Values{.dist = Dist::permutation});
+  const Values many = indices("aten.index_put_(f32[10,8], [i64[11]], f32[11,8], true)");
+  CHECK(many.dist == Dist::randint);
+  CHECK(many.low == 0);
+  CHECK(many.high == 10);
+  // A spec's permutation has no such limit.
+  CHECK_THAT(problem("rules:\n  - {op: aten.x, domain: {a: {dist: labels, high: size(b,0)}}}\n"),
+             Catch::Contains("high is no parameter of labels"));
+}
+
 // What two common models call (operators of a small decoder and of a ResNet, exported by torch
 // 2.13): a verdict needs a rule for each.
 TEST_CASE("the operators of common models have an error model") {
