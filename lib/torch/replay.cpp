@@ -73,8 +73,9 @@ class Replay {
 
     ReferenceJob job{request_, operators_, image};
     job.model = find_error_model(request_.oracle.model);
-    const bool by_default = request_.oracle.model.empty() && may_be_generic();
-    if (by_default) job.model = find_error_model("generic");
+    const bool no_rule = request_.oracle.model.empty();
+    const std::string_view tagged = no_rule ? not_generic_by_tag() : "";
+    if (no_rule && tagged.empty()) job.model = find_error_model("generic");
     job.exact = job.model && !job.model->needs.wide;
     job.numbers = arithmetic_format(image);
     enter(Stage::reference);
@@ -93,9 +94,10 @@ class Replay {
       job.model = nullptr;
       outcome_.evidence = "the error model of this operator holds for real numbers only";
     }
-    if (by_default && job.model && !std::ranges::any_of(reference_.outputs, is_floating_output)) {
+    if (!tagged.empty()) outcome_.evidence = tagged;
+    if (no_rule && job.model && !std::ranges::any_of(reference_.outputs, is_floating_output)) {
       job.model = nullptr;
-      outcome_.evidence = "structure only";
+      outcome_.evidence = "no result is floating";
     }
     // What the reference rejects as well is no case at all.
     if (reference_.error && reference_.outputs.empty()) return finish(start);
@@ -124,11 +126,13 @@ class Replay {
   }
 
   /// An op without a rule is judged by the model `generic`, unless its tags say that values or
-  /// shapes are no function of rounded inputs.
-  bool may_be_generic() const {
+  /// shapes are no function of rounded inputs: then what they say.
+  std::string_view not_generic_by_tag() const {
     const c10::OperatorHandle& op = operators_.back();
-    return !op.hasTag(at::Tag::nondeterministic_seeded) &&
-           !op.hasTag(at::Tag::data_dependent_output) && !op.hasTag(at::Tag::dynamic_output_shape);
+    if (op.hasTag(at::Tag::nondeterministic_seeded)) return "torch tags it as random";
+    if (op.hasTag(at::Tag::data_dependent_output)) return "torch tags it as data-dependent";
+    if (op.hasTag(at::Tag::dynamic_output_shape)) return "torch tags its shapes as data-dependent";
+    return {};
   }
 
   static bool is_floating_output(const ReferenceOutput& output) {

@@ -143,13 +143,19 @@ TEST_CASE("without a rule the general model judges what is a function of rounded
 }
 
 TEST_CASE("without a rule, what is drawn, unwritten or an integer has its structure compared") {
-  for (const char* text : {"aten.dropout(f32[64], 0.5, true)", "aten.empty_like(f32[4])",
-                           "aten.argmax(f32[4])", "aten.nonzero(f32[4])"}) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"aten.dropout(f32[64], 0.5, true)", "random"},
+      {"aten.empty_like(f32[4])", "not initialised"},
+      {"aten.argmax(f32[4])", "no result is floating"},
+      {"aten.nonzero(f32[4])", "shapes as data-dependent"},
+  };
+  for (const auto& [text, why] : rows) {
     INFO(text);
     const Outcome outcome = run(text, {});
     REQUIRE(outcome.outputs.size() == 1);
     CHECK_FALSE(outcome.outputs[0].compared);
     CHECK(outcome.outputs[0].structure_ok());
+    CHECK(outcome.evidence.find(why) != std::string::npos);
   }
 }
 
