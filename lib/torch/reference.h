@@ -50,7 +50,7 @@ struct ReferenceJob {
   const ReplayRequest& request;
   const std::vector<c10::OperatorHandle>& operators;
   const InputImage& image;
-  const ErrorModel* model = nullptr;  ///< null = no rule: structure only
+  const ErrorModel* model = nullptr;  ///< null = structure only
   bool exact = false;                 ///< the model needs the witness, no wider run
   NumberFormat numbers = {};          ///< how the wider run takes the call's numbers
 };
