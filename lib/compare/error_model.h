@@ -24,6 +24,16 @@ struct Array {
   DType dtype = DType::f64;  ///< before widening: tells a bool mask from an additive one
 };
 
+/// What runs of the op with every intermediate result off by a random roundoff say of one output.
+struct Staged {
+  /// Root mean square change of each element, in units of the roundoff: s = u * gain.
+  std::vector<double> gain;
+  /// The same where intermediates are rounded to T: s_T = u_T * gain_narrow. Empty unless T is
+  /// narrower than the accumulator.
+  std::vector<double> gain_narrow;
+  double fan_in = 0;  ///< Kf: mean number of input elements that an element depends on
+};
+
 /// What the reference side knows about one output.
 struct Evidence {
   DType dtype = DType::f32;     ///< T, of the target's output (component type for complex)
@@ -53,6 +63,8 @@ struct Evidence {
   std::vector<double> condition, magnitude;
   /// At most this many distinct magnitudes in each operand of a product (0 = not counted).
   std::int64_t distinct_magnitudes = 0;
+  /// For models with needs.staged.
+  Staged staged;
 };
 
 /// What the worker must compute beside the reference itself.
@@ -60,6 +72,7 @@ struct Needs {
   bool terms = false;      ///< sum_abs, sum_squares, count
   bool condition = false;  ///< condition, magnitude
   bool inputs = false;     ///< inputs
+  bool staged = false;     ///< staged
   bool wide = true;        ///< a run in fp64; without it the CPU's result in T is the reference
 };
 
@@ -82,8 +95,8 @@ struct Bound {
   /// the evidence it was made from.
   std::function<Finding(std::span<const double> target)> postcondition;
   std::vector<double> tau;
-  /// Accepted beyond tau with the note `note_wider` (weak range reduction of sin/cos, a product
-  /// rounded before its bias is added); may be empty.
+  /// Accepted beyond tau with the note `note_wider` (weak range reduction of sin/cos,
+  /// intermediates rounded to T); may be empty.
   std::vector<double> tau_wider;
   std::string note_wider;
   /// A reduction: where data or partial sums are not finite, the class of the CPU's result in T is

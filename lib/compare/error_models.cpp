@@ -55,6 +55,7 @@ constexpr Needs k_reference{};
 constexpr Needs k_terms{.terms = true};
 constexpr Needs k_condition{.condition = true};
 constexpr Needs k_inputs{.inputs = true};
+constexpr Needs k_staged{.staged = true};
 constexpr Needs k_witness{.wide = false};
 constexpr Needs k_witness_and_inputs{.inputs = true, .wide = false};
 constexpr bool k_complex = true;
@@ -74,6 +75,7 @@ constexpr std::array k_models = {
     ErrorModel{"batch_eval", k_inputs, checked<batch_eval_bound>},
     ErrorModel{"rms_norm", k_reference, checked<rms_norm_bound>},
     ErrorModel{"attention", k_inputs, checked<attention_bound>},
+    ErrorModel{"generic", k_staged, checked<generic_bound>},
     ErrorModel{"logsumexp", k_inputs, checked<logsumexp_bound>},
     ErrorModel{"moments", k_inputs, checked<moments_bound>},
     ErrorModel{"product", k_inputs, checked<product_bound>},

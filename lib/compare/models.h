@@ -18,6 +18,7 @@ Bound normalize_bound(const Evidence& evidence);
 Bound batch_eval_bound(const Evidence& evidence);
 Bound rms_norm_bound(const Evidence& evidence);
 Bound attention_bound(const Evidence& evidence);
+Bound generic_bound(const Evidence& evidence);
 Bound fft_bound(const Evidence& evidence);
 Bound logsumexp_bound(const Evidence& evidence);
 Bound moments_bound(const Evidence& evidence);

@@ -250,8 +250,15 @@ bool is_undecided(const Output& o) {
   return !o.compared && o.model.empty() && o.shape_expected != "none";
 }
 
-bool is_no_rule(const Facts& f) { return !f.context.has_rule; }
-std::string no_rule_text(const Facts&) { return "no error model is known for this operator"; }
+/// Without a rule the worker tries the model `generic`; what it cannot judge stays uncompared.
+bool is_no_rule(const Facts& f) {
+  return !f.context.has_rule &&
+         (f.outcome.outputs.empty() || find_output(f, is_undecided) != nullptr);
+}
+std::string no_rule_text(const Facts& f) {
+  return "no rule for this operator, and no general way to judge it: " +
+         (f.outcome.evidence.empty() ? std::string("nothing to compare") : f.outcome.evidence);
+}
 
 std::string difference_text(const Facts& f) {
   if (const Output* o = find_output(f, class_wrong))

@@ -12,7 +12,7 @@ namespace opreplay {
 
 /// What judging needs beside the outcome.
 struct JudgeContext {
-  bool has_rule = true;         ///< an error model was known for the op
+  bool has_rule = true;         ///< a rule names an error model for the op
   bool workload = true;         ///< an unvaried call (edge cases otherwise)
   bool family_invalid = false;  ///< a case meant to be rejected
   std::vector<std::string> unsupported_patterns{}, error_patterns{}, allow{};  ///< of the profile

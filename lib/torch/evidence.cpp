@@ -7,22 +7,12 @@
 
 #include "lib/base/numeric.h"
 #include "lib/torch/dtype_map.h"
+#include "lib/torch/numbers.h"
 #include "lib/torch/reference.h"
 #include "lib/torch/wide.h"
 
 namespace opreplay {
 namespace {
-
-at::Tensor real_view(const at::Tensor& tensor) {
-  const at::Tensor dense = tensor.detach().resolve_conj().resolve_neg().contiguous();
-  return dense.is_complex() ? at::view_as_real(dense) : dense;
-}
-
-std::vector<double> doubles(const at::Tensor& tensor) {
-  const at::Tensor dense = real_view(tensor).to(at::kDouble).contiguous();
-  const double* data = dense.const_data_ptr<double>();
-  return {data, data + dense.numel()};
-}
 
 Array to_array(const at::Tensor& tensor) {
   const at::Tensor real = real_view(tensor);
@@ -186,16 +176,6 @@ std::int64_t distinct_magnitudes(const InputImage& image) {
   return static_cast<std::int64_t>(most);
 }
 
-/// T of an output: what the witness has; where only a wider run exists, the tested dtype.
-DType tested_dtype(const ReferenceOutput& output, const InputImage& image) {
-  const at::Tensor& known = output.witness.defined() ? output.witness : output.wide;
-  const DType dtype = component_type(from_torch(known.scalar_type()).value_or(DType::f64));
-  if (output.witness.defined() || !is_floating(dtype)) return dtype;
-  for (const InputTensor& input : image.tensors())
-    if (is_floating(input.desc.dtype)) return input.desc.dtype;
-  return dtype;
-}
-
 /// Some number of format `inner` is none of format `outer`.
 bool goes_beyond(DType inner, DType outer) {
   const FloatFormat a = float_format(inner), b = float_format(outer);
@@ -215,6 +195,15 @@ bool goes_beyond(const Value& value, DType dtype) {
 }
 
 }  // namespace
+
+DType tested_dtype(const ReferenceOutput& output, const InputImage& image) {
+  const at::Tensor& known = output.witness.defined() ? output.witness : output.wide;
+  const DType dtype = component_type(from_torch(known.scalar_type()).value_or(DType::f64));
+  if (output.witness.defined() || !is_floating(dtype)) return dtype;
+  for (const InputTensor& input : image.tensors())
+    if (is_floating(input.desc.dtype)) return input.desc.dtype;
+  return dtype;
+}
 
 Evidence gather_evidence(const ReferenceJob& job, const Reference& reference, std::size_t index) {
   const ReferenceOutput& output = reference.outputs[index];
@@ -250,6 +239,8 @@ Evidence gather_evidence(const ReferenceJob& job, const Reference& reference, st
   evidence.rounds_twice = std::any_of(args.begin(), args.end(), [&](const Arg& arg) {
     return goes_beyond(arg.value, evidence.dtype);
   });
+  if (job.model->needs.staged && index < reference.staged.size())
+    evidence.staged = reference.staged[index];
   const Fp64Runner runner(job, reference, index);
   if (job.model->needs.terms) {
     gather_terms(runner, job.numbers, evidence);

@@ -40,6 +40,8 @@ struct Reference {
   std::string precision;
   std::map<std::string, std::vector<double>> scalars;  ///< Evidence::scalars
   std::map<std::string, std::string> words;            ///< Evidence::words
+  /// By output, for models with needs.staged: from staged_runs (staged.h).
+  std::vector<Staged> staged;
   double milliseconds = 0;
 };
 
@@ -48,7 +50,7 @@ struct ReferenceJob {
   const ReplayRequest& request;
   const std::vector<c10::OperatorHandle>& operators;
   const InputImage& image;
-  const ErrorModel* model = nullptr;  ///< null = no rule: structure only
+  const ErrorModel* model = nullptr;  ///< null = structure only
   bool exact = false;                 ///< the model needs the witness, no wider run
   NumberFormat numbers = {};          ///< how the wider run takes the call's numbers
 };
@@ -59,6 +61,9 @@ Reference compute_reference(const ReferenceJob& job);
 /// `first` with the wider run of another job for the same calls: other inputs, or numbers in
 /// another format. Nothing if that run raises or `first` has no outputs to compare.
 std::optional<Reference> wide_reference(const ReferenceJob& job, const Reference& first);
+
+/// T of an output: what the witness has; where only a wider run exists, the tested dtype.
+DType tested_dtype(const ReferenceOutput& output, const InputImage& image);
 
 /// The evidence of output `index` for the job's model. Requires a model that is not exact and a
 /// reference that was not rejected.

@@ -12,6 +12,7 @@
 #include "lib/torch/errors.h"
 #include "lib/torch/fallback.h"
 #include "lib/torch/reference.h"
+#include "lib/torch/staged.h"
 #include "lib/torch/value_check.h"
 
 namespace opreplay {
@@ -72,6 +73,9 @@ class Replay {
 
     ReferenceJob job{request_, operators_, image};
     job.model = find_error_model(request_.oracle.model);
+    const bool no_rule = request_.oracle.model.empty();
+    const std::string_view tagged = no_rule ? not_generic_by_tag() : "";
+    if (no_rule && tagged.empty()) job.model = find_error_model("generic");
     job.exact = job.model && !job.model->needs.wide;
     job.numbers = arithmetic_format(image);
     enter(Stage::reference);
@@ -90,11 +94,17 @@ class Replay {
       job.model = nullptr;
       outcome_.evidence = "the error model of this operator holds for real numbers only";
     }
+    if (!tagged.empty()) outcome_.evidence = tagged;
+    if (no_rule && job.model && !std::ranges::any_of(reference_.outputs, is_floating_output)) {
+      job.model = nullptr;
+      outcome_.evidence = "no result is floating";
+    }
     // What the reference rejects as well is no case at all.
     if (reference_.error && reference_.outputs.empty()) return finish(start);
 
     if (run_target(image)) {
       enter(Stage::compare);
+      if (job.model && job.model->needs.staged) measure_staged(job);
       compare_all(job, image);
       enter(Stage::done);
     }
@@ -113,6 +123,31 @@ class Replay {
     outcome_.host_peak_bytes = usage.ru_maxrss * 1024;
     outcome_.total_ms = milliseconds_since(start);
     return std::move(outcome_);
+  }
+
+  /// An op without a rule is judged by the model `generic`, unless its tags say that values or
+  /// shapes are no function of rounded inputs: then what they say.
+  std::string_view not_generic_by_tag() const {
+    const c10::OperatorHandle& op = operators_.back();
+    if (op.hasTag(at::Tag::nondeterministic_seeded)) return "torch tags it as random";
+    if (op.hasTag(at::Tag::data_dependent_output)) return "torch tags it as data-dependent";
+    if (op.hasTag(at::Tag::dynamic_output_shape)) return "torch tags its shapes as data-dependent";
+    return {};
+  }
+
+  static bool is_floating_output(const ReferenceOutput& output) {
+    const at::Tensor& known = output.witness.defined() ? output.witness : output.wide;
+    return known.defined() && known.layout() == at::kStrided &&
+           (known.is_floating_point() || known.is_complex());
+  }
+
+  /// Without staged runs the model has nothing to say.
+  void measure_staged(ReferenceJob& job) {
+    StagedRuns runs = staged_runs(job, reference_);
+    reference_.staged = std::move(runs.outputs);
+    if (runs.problem.empty()) return;
+    job.model = nullptr;
+    outcome_.evidence = std::move(runs.problem);
   }
 
   std::string evidence_of(const ReferenceJob& job) const {

@@ -129,12 +129,34 @@ TEST_CASE(
   CHECK(run("aten.dropout(f32[64], 0.5, false)", copy).outputs[0].compared);
 }
 
-TEST_CASE("without a rule only the structure is compared") {
-  const Outcome outcome = run("aten.exp(f32[4])", {});
-  REQUIRE(outcome.outputs.size() == 1);
-  CHECK_FALSE(outcome.outputs[0].compared);
-  CHECK(outcome.outputs[0].structure_ok());
-  CHECK(outcome.evidence == "structure only");
+TEST_CASE("without a rule the general model judges what is a function of rounded inputs") {
+  const Outcome exp = run("aten.exp(f32[4])", {});
+  REQUIRE(exp.outputs.size() == 1);
+  CHECK(exp.outputs[0].compared);
+  CHECK(exp.outputs[0].model == "generic");
+  CHECK(exp.evidence == "fp64");
+
+  const Outcome sort = run("aten.sort(f32[4,8])", {});
+  REQUIRE(sort.outputs.size() == 2);
+  CHECK(sort.outputs[0].compared);
+  CHECK(sort.outputs[1].compared);  // indices, bit by bit
+}
+
+TEST_CASE("without a rule, what is drawn, unwritten or an integer has its structure compared") {
+  const std::pair<const char*, const char*> rows[] = {
+      {"aten.dropout(f32[64], 0.5, true)", "random"},
+      {"aten.empty_like(f32[4])", "not initialised"},
+      {"aten.argmax(f32[4])", "no result is floating"},
+      {"aten.nonzero(f32[4])", "shapes as data-dependent"},
+  };
+  for (const auto& [text, why] : rows) {
+    INFO(text);
+    const Outcome outcome = run(text, {});
+    REQUIRE(outcome.outputs.size() == 1);
+    CHECK_FALSE(outcome.outputs[0].compared);
+    CHECK(outcome.outputs[0].structure_ok());
+    CHECK(outcome.evidence.find(why) != std::string::npos);
+  }
 }
 
 TEST_CASE("input bytes depend on the seed and the call, nothing else") {

@@ -287,10 +287,18 @@ TEST_CASE("contract: guards, inputs, aliases, unwritten outputs") {
   CHECK(reason_of(unwritten) == Reason::unwritten_output);
 }
 
-TEST_CASE("no_rule: pending, unless something sharper happened") {
+TEST_CASE("no_rule: where nothing could be compared, unless something sharper happened") {
   const JudgeContext unknown{.has_rule = false};
-  CHECK(reason_of(right(), unknown) == Reason::no_rule);
-  CHECK(reason_of(wrong_value(), unknown) == Reason::no_rule);
+  Outcome random = right();
+  random.outputs[0].compared = false;
+  random.outputs[0].model.clear();
+  random.evidence = "two runs on the CPU differ";
+  CHECK(reason_of(random, unknown) == Reason::no_rule);
+  CHECK(judge(random, unknown).detail.ends_with("judge it: two runs on the CPU differ"));
+  CHECK(reason_of(random) == Reason::reference_suspect);
+  // What the worker judged by its general model is judged.
+  CHECK(judge(right(), unknown).status == Status::pass);
+  CHECK(reason_of(wrong_value(), unknown) == Reason::wrong_value);
   Outcome shape = right();
   shape.outputs[0].shape_got = "[1]";
   CHECK(reason_of(shape, unknown) == Reason::wrong_shape);
