@@ -111,11 +111,8 @@ void allow_rounded_product(const Evidence& e, const Roundoff& at, Bound& bound) 
 
 Bound accumulate_bound(const Evidence& e) {
   const auto switched = e.attributes.find("adds_if");
-  if (switched != e.attributes.end() && scalar(e, switched->second).value_or(0) == 0) {
-    Bound copy;
-    copy.exact = true;
-    return copy;
-  }
+  if (switched != e.attributes.end() && scalar(e, switched->second).value_or(0) == 0)
+    return exact_bound(e);
   const std::size_t n = e.reference.data.size();
   const Roundoff at = roundoff(e.dtype);
   const TermsOf terms(e);

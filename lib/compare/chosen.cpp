@@ -9,8 +9,6 @@
 namespace opreplay {
 namespace {
 
-bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
-
 /// Rows that the places count in: one dim, the last `plane` dims together, or everything.
 Rows rows_of(const Evidence& e, const Array& x) {
   Rows rows;
@@ -30,15 +28,12 @@ Rows rows_of(const Evidence& e, const Array& x) {
 }  // namespace
 
 Bound chosen_bound(const Evidence& e) {
-  Bound bound;
   const bool is_index = static_cast<double>(e.output) == number_attribute(e, "index", 0);
-  if (!is_index || scalar(e, "stable").value_or(0) != 0) {
-    bound.exact = true;
-    return bound;
-  }
+  if (!is_index || scalar(e, "stable").value_or(0) != 0) return exact_bound(e);
   const Array& x = need_input(e, {"self", "input"}, "chosen");
   const Rows rows = rows_of(e, x);
   const bool distinct = e.attributes.contains("distinct");
+  Bound bound;
   bound.postcondition = [&e, &x, rows, distinct](std::span<const double> places) {
     const std::vector<double>& reference = e.reference.data;
     const std::size_t chosen = rows.count() == 0 ? 0 : places.size() / rows.count();
@@ -53,7 +48,7 @@ Bound chosen_bound(const Evidence& e) {
         const std::size_t i = from + k * rows.inner;
         const double place = places[i];
         const bool inside = place >= 0 && place < static_cast<double>(rows.length);
-        const bool right = inside && same(element(place), element(reference[i])) &&
+        const bool right = inside && same_number(element(place), element(reference[i])) &&
                            (!distinct || seen.insert(place).second);
         if (!right) finding.wrong.push_back({i, reference[i]});
       }

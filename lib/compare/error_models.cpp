@@ -32,12 +32,6 @@ double loss(const Bound::Downgrade& lower) {
   return std::accumulate(lower.tau.begin(), lower.tau.end(), 0.0);
 }
 
-Bound exact_bound(const Evidence&) {
-  Bound bound;
-  bound.exact = true;
-  return bound;
-}
-
 /// What holds for every model, around its own formula.
 template <Bound (*Formula)(const Evidence&)>
 Bound checked(const Evidence& given) {
@@ -90,6 +84,12 @@ constexpr std::array k_models = {
 };
 
 }  // namespace
+
+Bound exact_bound(const Evidence&) {
+  Bound bound;
+  bound.exact = true;
+  return bound;
+}
 
 Bound widened(Bound bound, double factor) {
   const auto widen = [factor](std::vector<double>& tau) {

@@ -2,7 +2,6 @@
 /// shows each element; a mean hides what one of them does.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "lib/compare/model_support.h"
 #include "lib/compare/models.h"
@@ -108,21 +107,12 @@ struct Classes {
 Classes read_classes(const std::vector<double>& x, const Rows& rows, std::size_t row, bool logits,
                      double u, double sum_terms) {
   Classes out;
-  double top = -std::numeric_limits<double>::infinity(), sum = 0, weighted = 0;
-  const auto at = [&](std::size_t c) { return x[rows.begin(row) + c * rows.inner]; };
-  for (std::size_t c = 0; c < rows.length; ++c) top = std::max(top, at(c));
+  const Exponentials of = logits ? exponentials(x, rows, row) : Exponentials{};
   for (std::size_t c = 0; c < rows.length; ++c) {
-    const double d = top - at(c), p = std::exp(-d);
-    sum += p;
-    if (p > 0) weighted += p * d;
-  }
-  const double lse = std::log(sum);
-  for (std::size_t c = 0; c < rows.length; ++c) {
-    const double v = logits ? at(c) - top - lse : at(c);
+    const double given = x[rows.begin(row) + c * rows.inner];
+    const double v = logits ? given - of.max - of.log_sum : given;
     out.value.push_back(v);
-    out.tau.push_back(logits ? u * (2 * std::abs(at(c)) + 2 * std::abs(top) + std::abs(v) +
-                                    7 * lse + weighted / sum + sum_terms + 9)
-                             : 0);
+    out.tau.push_back(logits ? log_softmax_tau(of, u, sum_terms + 9, given, v) : 0);
   }
   return out;
 }

@@ -149,4 +149,20 @@ std::vector<double> reduced_dims(const Evidence& evidence) {
                 : std::vector<double>{};
 }
 
+Exponentials exponentials(const std::vector<double>& x, const Rows& rows, std::size_t row) {
+  Exponentials out;
+  const std::size_t begin = rows.begin(row);
+  for (std::size_t k = 0; k < rows.length; ++k)
+    out.max = std::max(out.max, x[begin + k * rows.inner]);
+  double sum = 0, weighted = 0;
+  for (std::size_t k = 0; k < rows.length; ++k) {
+    const double d = out.max - x[begin + k * rows.inner], e = std::exp(-d);
+    sum += e;
+    if (e > 0) weighted += e * d;  // a masked element weighs nothing
+  }
+  out.log_sum = std::log(sum);
+  out.weighted = weighted / sum;
+  return out;
+}
+
 }  // namespace opreplay

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -76,6 +77,24 @@ Groups groups_over(const std::vector<std::int64_t>& sizes, const std::vector<dou
 /// The dims the rule's attribute `reduce` names: an argument of the call (a number or a list), or a
 /// number; none = all dims.
 std::vector<double> reduced_dims(const Evidence& evidence);
+
+/// Equal, or both NaN.
+inline bool same_number(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+/// One row x of a softmax: its maximum and what the formulas need of it.
+struct Exponentials {
+  double max = -std::numeric_limits<double>::infinity();
+  double log_sum = 0;   ///< lse' = log sum exp(x - max)
+  double weighted = 0;  ///< sum of p d, d = max - x
+};
+Exponentials exponentials(const std::vector<double>& x, const Rows& rows, std::size_t row);
+
+/// tau of the log-probability r of an element x of the row. sum_error: Rk + 9.
+inline double log_softmax_tau(const Exponentials& row, double u, double sum_error, double x,
+                              double r) {
+  return u * (2 * std::abs(x) + std::abs(r) +
+              (2 * std::abs(row.max) + 7 * row.log_sum + row.weighted + sum_error));
+}
 
 /// Adds the accumulation of `count` terms to what is known of them: |result|, the sum of |terms|
 /// and the root of the sum of their squares. L, u: deviations() and Roundoff::u.

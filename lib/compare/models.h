@@ -8,6 +8,7 @@
 
 namespace opreplay {
 
+Bound exact_bound(const Evidence& evidence);
 Bound elementwise_bound(const Evidence& evidence);
 Bound sin_cos_bound(const Evidence& evidence);
 Bound gelu_bound(const Evidence& evidence);

@@ -1,31 +1,11 @@
 /// Variance, deviation and norms: roots and squares of a reduction, whose error they halve or keep.
-#include <limits>
-#include <numeric>
+#include "lib/compare/moments.h"
 
-#include "lib/compare/model_support.h"
 #include "lib/compare/models.h"
 #include "opreplay/error.h"
 
 namespace opreplay {
 namespace {
-
-/// Mean, biased variance and mean square of one group.
-struct Statistics {
-  double mean = 0, variance = 0, square = 0;
-};
-
-std::vector<Statistics> statistics(const Array& x, const Groups& groups) {
-  std::vector<Statistics> out(groups.count);
-  const double k = static_cast<double>(groups.length);
-  for (std::size_t i = 0; i < x.data.size(); ++i) out[groups.of[i]].mean += x.data[i] / k;
-  for (std::size_t i = 0; i < x.data.size(); ++i) {
-    Statistics& s = out[groups.of[i]];
-    const double centred = x.data[i] - s.mean;
-    s.variance += centred * centred / k;
-    s.square += x.data[i] * x.data[i] / k;
-  }
-  return out;
-}
 
 const Array& data_of(const Evidence& e) {
   return need_input(e, {"self", "input", "x1", "v"}, "moments");
@@ -51,21 +31,19 @@ std::vector<double> spread(const Evidence& e, const std::string& kind) {
   const Groups groups = groups_over(x.sizes, reduced_dims(e));
   need_groups(e, groups);
   const Roundoff at = roundoff(e.dtype);
-  const double l = deviations(e.reference.data.size());
-  const double k = static_cast<double>(groups.length), walked = l * walk(k);
+  const double k = static_cast<double>(groups.length);
   const double rescaled = k / std::max(k - correction(e), 1.0);
+  const auto group_of = [&groups](std::size_t i) { return groups.of[i]; };
   std::vector<double> tau;
-  for (const Statistics& s : statistics(x, groups)) {
-    const double mean_error = at.u * walked * (std::abs(s.mean) + std::sqrt(s.square / k));
-    const double variance_error = at.u * (walked + 4) * s.variance + mean_error * mean_error +
-                                  2 * l * at.u * std::abs(s.mean) * std::sqrt(s.variance);
+  for (const Moments& m :
+       moments(x, groups.count, groups.length, group_of, at, deviations(e.reference.data.size()))) {
     const double r = std::abs(e.reference.data[tau.size()]);
     if (e.output == 1) {
-      tau.push_back(mean_error + at.u * std::abs(s.mean));
+      tau.push_back(m.mean_error + at.u * std::abs(m.mean));
     } else if (kind == "var") {
-      tau.push_back(variance_error * rescaled + 2 * at.u * r + at.tiny);
+      tau.push_back(m.variance_error * rescaled + 2 * at.u * r + at.tiny);
     } else {
-      const double t = variance_error * rescaled + 2 * at.u * r * r;
+      const double t = m.variance_error * rescaled + 2 * at.u * r * r;
       tau.push_back(std::min(r > 0 ? t / (2 * r) : t, std::sqrt(t)) + 2 * at.u * r + at.tiny);
     }
   }
@@ -80,13 +58,10 @@ double order(const Evidence& e) {
 }
 
 Bound norm(const Evidence& e) {
+  const double p = order(e);
+  if (std::isinf(p) || p == 0) return exact_bound(e);  // one of the elements, or how many
   Bound bound;
   bound.reduction = true;
-  const double p = order(e);
-  if (std::isinf(p) || p == 0) {  // one of the elements, or how many there are
-    bound.exact = true;
-    return bound;
-  }
   const Roundoff at = roundoff(e.dtype);
   const std::size_t n = e.reference.data.size();
   const double k = static_cast<double>(data_of(e).data.size()) /

@@ -6,6 +6,7 @@
 
 #include "lib/compare/model_support.h"
 #include "lib/compare/models.h"
+#include "lib/compare/moments.h"
 #include "opreplay/error.h"
 
 namespace opreplay {
@@ -76,30 +77,6 @@ Geometry geometry(const Evidence& e, const Array& x, const Array* weight) {
   g.sets = samples * static_cast<std::size_t>(groups.value_or(1));
   g.length = g.sets == 0 ? 1 : numel / g.sets;
   return g;
-}
-
-/// Mean and biased variance of one set, and how far honest ones may be off.
-struct Moments {
-  double mean = 0, variance = 0, square = 0;
-  double mean_error = 0, variance_error = 0;
-};
-
-std::vector<Moments> moments(const Array& x, const Geometry& g, const Roundoff& at, double l) {
-  std::vector<Moments> out(g.sets);
-  const double k = static_cast<double>(g.length), walked = l * walk(k);
-  for (std::size_t i = 0; i < x.data.size(); ++i) out[g.set_of(i)].mean += x.data[i] / k;
-  for (std::size_t i = 0; i < x.data.size(); ++i) {
-    Moments& m = out[g.set_of(i)];
-    const double centred = x.data[i] - m.mean;
-    m.variance += centred * centred / k;
-    m.square += x.data[i] * x.data[i] / k;
-  }
-  for (Moments& m : out) {
-    m.mean_error = at.u * walked * (std::abs(m.mean) + std::sqrt(m.square / k));
-    m.variance_error = at.u * (walked + 4) * m.variance + m.mean_error * m.mean_error +
-                       2 * l * at.u * std::abs(m.mean) * std::sqrt(m.variance);
-  }
-  return out;
 }
 
 double element(const Array* array, std::size_t i, double otherwise) {
@@ -186,7 +163,8 @@ Bound normalize_bound(const Evidence& e) {
   const Roundoff at = roundoff(e.dtype);
   const Geometry g = geometry(e, x, weight);
   const double l = deviations(e.reference.data.size());
-  const std::vector<Moments> sets = moments(x, g, at, l);
+  const std::vector<Moments> sets = moments(
+      x, g.sets, g.length, [&g](std::size_t i) { return g.set_of(i); }, at, l);
   Bound bound;
   bound.reduction = true;
   if (e.reference.data.size() == sets.size() && x.data.size() != sets.size()) {

@@ -176,19 +176,33 @@ std::function<Law(std::size_t)> law_of(const Evidence& e, const std::string& nam
   return nullptr;
 }
 
+/// Whether y is v as an op of so many roundings gives it.
+bool close(DType dtype, double y, double v, double magnitude, double roundings) {
+  return std::abs(y - v) <=
+         roundings * std::ldexp(1, -float_format(dtype).precision) * magnitude + ulp(dtype, 0);
+}
+
+/// `count` of `draws` had something that each has with probability p.
+void check_share(const std::string& of_what, double count, double draws, double p,
+                 Finding& finding) {
+  const double allowed = k_sigmas * std::sqrt(draws * p * (1 - p)) + k_rare * (p > 0 && p < 1);
+  if (std::abs(count - draws * p) <= allowed) return;
+  finding.whole = true;
+  finding.notes.push_back("share of " + of_what + " " + number(count / draws) + ", expected " +
+                          number(p) + " within " + number(allowed / draws));
+}
+
 /// Dropout: each element is 0 or as the kept ones become; how many are dropped follows p. A channel
 /// or an element at a time, `share` elements together.
 Finding dropped(std::span<const double> y, const Evidence& e, const Array& x, double p) {
   const double kept = p < 1 ? 1 / (1 - p) : 0;
-  const double precision = 4 * std::ldexp(1, -float_format(e.dtype).precision);
   Finding finding;
   double seen = 0, zeros = 0;
   for (std::size_t i = 0; i < y.size(); ++i) {
     const double scaled = x.data[i] * kept;
     const bool keeps = std::isnan(scaled)   ? std::isnan(y[i])
                        : std::isinf(scaled) ? y[i] == scaled
-                                            : std::abs(y[i] - scaled) <=
-                                                  precision * std::abs(scaled) + ulp(e.dtype, 0);
+                                            : close(e.dtype, y[i], scaled, std::abs(scaled), 4);
     const bool drops = y[i] == 0 && p > 0;
     if (!(p < 1 && keeps) && !drops) finding.wrong.push_back({i, p < 1 ? scaled : 0});
     if (x.data[i] == 0) continue;  // either way 0: says nothing
@@ -196,19 +210,8 @@ Finding dropped(std::span<const double> y, const Evidence& e, const Array& x, do
     zeros += drops;
   }
   if (!finding.wrong.empty()) finding.notes.push_back("values that are neither 0 nor scaled");
-  const double allowed = k_sigmas * std::sqrt(seen * p * (1 - p)) + k_rare * (p > 0 && p < 1);
-  if (std::abs(zeros - seen * p) > allowed) {
-    finding.whole = true;
-    finding.notes.push_back("share of zeros " + number(zeros / seen) + ", expected " + number(p) +
-                            " within " + number(allowed / seen));
-  }
+  check_share("zeros", zeros, seen, p, finding);
   return finding;
-}
-
-/// Whether y is v as an op of a few roundings gives it.
-bool close(DType dtype, double y, double v, double magnitude) {
-  return std::abs(y - v) <=
-         8 * std::ldexp(1, -float_format(dtype).precision) * magnitude + ulp(dtype, 0);
 }
 
 /// alpha_dropout: a x + b, or a * alpha' + b in place of x; a and b keep mean 0 and variance 1.
@@ -225,18 +228,12 @@ Finding alpha_dropped(std::span<const double> y, const Evidence& e, const Array&
   double drops = 0;
   for (std::size_t i = 0; i < y.size(); ++i) {
     const double kept = a * x.data[i] + b, gone = a * k_alpha + b;
-    const bool keeps = close(e.dtype, y[i], kept, std::abs(a * x.data[i]) + std::abs(b));
-    const bool lost = close(e.dtype, y[i], gone, std::abs(a * k_alpha) + std::abs(b));
+    const bool keeps = close(e.dtype, y[i], kept, std::abs(a * x.data[i]) + std::abs(b), 8);
+    const bool lost = close(e.dtype, y[i], gone, std::abs(a * k_alpha) + std::abs(b), 8);
     if (!keeps && !(lost && p > 0)) finding.wrong.push_back({i, kept});
     drops += lost && !keeps;
   }
-  const double n = static_cast<double>(y.size());
-  const double allowed = k_sigmas * std::sqrt(n * p * (1 - p)) + k_rare * (p > 0);
-  if (std::abs(drops - n * p) > allowed) {
-    finding.whole = true;
-    finding.notes.push_back("share of dropped elements " + number(drops / n) + ", expected " +
-                            number(p) + " within " + number(allowed / n));
-  }
+  check_share("dropped elements", drops, static_cast<double>(y.size()), p, finding);
   return finding;
 }
 
@@ -334,12 +331,8 @@ Bound random_bound(const Evidence& e) {
         "oracle attribute 'law': expected uniform, normal, whole, bernoulli, exponential, "
         "geometric, any, permutation, multinomial, dropout, alpha_dropout or rrelu, found '" +
             name + "'; correct the rule of this operator");
-  if (idle(e)) {
-    // rrelu has a slope of its own then; the others hand their input through.
-    Bound bound;
-    bound.exact = true;
-    return bound;
-  }
+  // rrelu has a slope of its own then; the others hand their input through.
+  if (idle(e)) return exact_bound(e);
   const double p = argument(e, {"p"}, 0.5);
   if (name == "dropout" && e.output == 1)  // the mask of what is kept
     return by([p](std::span<const double> y) {

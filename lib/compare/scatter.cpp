@@ -72,11 +72,11 @@ Bound scatter_bound(const Evidence& e) {
     writers.at(place).push_back(source);
   });
   bound.postcondition = [&e, &self, &src, writers](std::span<const double> y) {
-    const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
     Finding finding;
     for (std::size_t i = 0; i < y.size(); ++i) {
-      bool right = writers[i].empty() && same(y[i], self.data[i]);
-      for (const std::size_t source : writers[i]) right = right || same(y[i], src.data[source]);
+      bool right = writers[i].empty() && same_number(y[i], self.data[i]);
+      for (const std::size_t source : writers[i])
+        right = right || same_number(y[i], src.data[source]);
       if (!right) finding.wrong.push_back({i, e.reference.data[i]});
     }
     return finding;
@@ -87,11 +87,7 @@ Bound scatter_bound(const Evidence& e) {
 Bound scatter_reduce_bound(const Evidence& e) {
   const auto word = e.words.find("reduce");
   const std::string reduce = word == e.words.end() ? "sum" : word->second;
-  if (reduce == "amax" || reduce == "amin") {
-    Bound bound;
-    bound.exact = true;
-    return bound;
-  }
+  if (reduce == "amax" || reduce == "amin") return exact_bound(e);
   const Roundoff at = roundoff(e.dtype);
   Evidence terms = gathered(e);
   if (reduce == "sum" || reduce == "add") return accumulate_bound(terms);

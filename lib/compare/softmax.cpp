@@ -1,36 +1,10 @@
 /// softmax, log_softmax and logsumexp: the exponentials carry the error of their argument, so the
 /// distance to the row's maximum counts.
-#include <algorithm>
-#include <limits>
-
 #include "lib/compare/model_support.h"
 #include "lib/compare/models.h"
 
 namespace opreplay {
 namespace {
-
-/// One row: x, its maximum and what the formulas need of it.
-struct Row {
-  double max = -std::numeric_limits<double>::infinity();
-  double log_sum = 0;   ///< lse' = log sum exp(x - max)
-  double weighted = 0;  ///< sum of p d, d = max - x
-};
-
-Row read_row(const std::vector<double>& x, const Rows& rows, std::size_t row) {
-  Row out;
-  const std::size_t begin = rows.begin(row);
-  for (std::size_t k = 0; k < rows.length; ++k)
-    out.max = std::max(out.max, x[begin + k * rows.inner]);
-  double sum = 0, weighted = 0;
-  for (std::size_t k = 0; k < rows.length; ++k) {
-    const double d = out.max - x[begin + k * rows.inner], e = std::exp(-d);
-    sum += e;
-    if (e > 0) weighted += e * d;  // a masked element weighs nothing
-  }
-  out.log_sum = std::log(sum);
-  out.weighted = weighted / sum;
-  return out;
-}
 
 /// The bound of an op along rows: `of_row(row, Rk + 9)` gives a function of one element's x and r.
 template <class OfRow>
@@ -43,7 +17,7 @@ Bound bound_by_row(const Evidence& e, std::string_view model, OfRow of_row) {
   bound.reduction = true;
   bound.tau.resize(e.reference.data.size());
   for (std::size_t row = 0; row < rows.count(); ++row) {
-    const auto tau = of_row(read_row(x.data, rows, row), sum_error);
+    const auto tau = of_row(exponentials(x.data, rows, row), sum_error);
     for (std::size_t k = 0; k < rows.length; ++k) {
       const std::size_t i = rows.begin(row) + k * rows.inner;
       bound.tau[i] = tau(x.data[i], e.reference.data[i]);
@@ -56,7 +30,7 @@ Bound bound_by_row(const Evidence& e, std::string_view model, OfRow of_row) {
 
 Bound softmax_bound(const Evidence& e) {
   const Roundoff at = roundoff(e.dtype);
-  return bound_by_row(e, "softmax", [at](const Row& row, double sum_error) {
+  return bound_by_row(e, "softmax", [at](const Exponentials& row, double sum_error) {
     return [=](double x, double r) {
       const double relative = r > 0 ? at.u * r * ((row.max - x) + row.weighted + sum_error) : 0;
       return relative + at.tiny;
@@ -66,9 +40,8 @@ Bound softmax_bound(const Evidence& e) {
 
 Bound log_softmax_bound(const Evidence& e) {
   const Roundoff at = roundoff(e.dtype);
-  return bound_by_row(e, "log_softmax", [at](const Row& row, double sum_error) {
-    const double shared = 2 * std::abs(row.max) + 7 * row.log_sum + row.weighted + sum_error;
-    return [=](double x, double r) { return at.u * (2 * std::abs(x) + std::abs(r) + shared); };
+  return bound_by_row(e, "log_softmax", [at](const Exponentials& row, double sum_error) {
+    return [=](double x, double r) { return log_softmax_tau(row, at.u, sum_error, x, r); };
   });
 }
 
@@ -84,7 +57,7 @@ Bound logsumexp_bound(const Evidence& e) {
   bound.reduction = true;
   bound.tau.resize(e.reference.data.size());
   for (std::size_t i = 0; i < bound.tau.size() && i < members.size(); ++i) {
-    const Row row = read_row(members[i], {.length = groups.length}, 0);
+    const Exponentials row = exponentials(members[i], {.length = groups.length}, 0);
     bound.tau[i] = at.u * (std::abs(e.reference.data[i]) + std::abs(row.max) + 7 * row.log_sum +
                            row.weighted + sum_error);
   }

@@ -209,10 +209,8 @@ class Measurement {
     const auto numbers = doubles(moved);
     if (numbers.size() != expected_[i].size()) throw_shape_changed();
     std::size_t count = 0;
-    for (std::size_t k = 0; k < numbers.size(); ++k) {
-      const bool both_nan = std::isnan(numbers[k]) && std::isnan(expected_[i][k]);
-      count += numbers[k] != expected_[i][k] && !both_nan;
-    }
+    for (std::size_t k = 0; k < numbers.size(); ++k)
+      count += !same_number(numbers[k], expected_[i][k]);
     return static_cast<double>(count);
   }
 
