@@ -30,16 +30,12 @@ class Fp64Runner {
 
   std::vector<double> output(const RunMode& mode, const Transform& transform) const {
     const PlainKernels plain;
-    std::size_t next = 0;
-    RunInputs inputs(job_.image, [&](const StorageImage&) {
-      const std::size_t s = next++;
+    RunInputs inputs(job_.image, [&](const StorageImage&, std::size_t s) {
       at::Tensor wide = widened(job_.image, s, job_.numbers);
       return wide.is_floating_point() || wide.is_complex() ? transform(wide, s) : wide;
     });
     const RunResult result = run_calls(job_.request, job_.operators, inputs, mode);
-    return doubles(index_ < reference_.returns
-                       ? result.returns[index_]
-                       : inputs.tensors.at(reference_.outputs[index_].argument_path));
+    return doubles(output_of(reference_, result, inputs, index_));
   }
 
  private:
@@ -197,8 +193,8 @@ bool goes_beyond(const Value& value, DType dtype) {
 }  // namespace
 
 DType tested_dtype(const ReferenceOutput& output, const InputImage& image) {
-  const at::Tensor& known = output.witness.defined() ? output.witness : output.wide;
-  const DType dtype = component_type(from_torch(known.scalar_type()).value_or(DType::f64));
+  const DType dtype =
+      component_type(from_torch(output.in_dtype().scalar_type()).value_or(DType::f64));
   if (output.witness.defined() || !is_floating(dtype)) return dtype;
   for (const InputTensor& input : image.tensors())
     if (is_floating(input.desc.dtype)) return input.desc.dtype;
@@ -210,12 +206,12 @@ Evidence gather_evidence(const ReferenceJob& job, const Reference& reference, st
   Evidence evidence;
   evidence.dtype = tested_dtype(output, job.image);
   evidence.same_precision = reference.precision != "fp64";
-  evidence.reference = to_array(output.wide.defined() ? output.wide : output.witness);
+  evidence.reference = to_array(output.in_full());
   evidence.attributes = job.request.oracle.attributes;
   evidence.scalars = reference.scalars;
   evidence.words = reference.words;
   evidence.output = index;
-  evidence.complex_result = (output.wide.defined() ? output.wide : output.witness).is_complex();
+  evidence.complex_result = output.in_full().is_complex();
   for (const InputTensor& input : job.image.tensors())
     evidence.complex_operands |= is_complex(input.desc.dtype);
 

@@ -107,9 +107,9 @@ std::uint64_t InputImage::hash() const {
   return hash;
 }
 
-RunInputs::RunInputs(const InputImage& image,
-                     const std::function<at::Tensor(const StorageImage&)>& convert) {
-  for (const StorageImage& storage : image.storages()) storages.push_back(convert(storage));
+RunInputs::RunInputs(const InputImage& image, const Convert& convert) {
+  for (const StorageImage& storage : image.storages())
+    storages.push_back(convert(storage, storages.size()));
   for (const InputTensor& input : image.tensors()) {
     const at::Tensor& flat = storages[input.storage];
     at::Tensor tensor = flat.as_strided(input.desc.sizes, input.desc.strides, input.desc.offset);

@@ -59,9 +59,12 @@ struct RunInputs {
   std::vector<at::Tensor> storages;           ///< flat, as in the image
   std::map<std::string, at::Tensor> tensors;  ///< by path
 
-  /// Copies every storage through `convert` (a CPU tensor, a device tensor, another dtype; same
-  /// number of elements), then rebuilds the tensors on the copies.
-  RunInputs(const InputImage& image, const std::function<at::Tensor(const StorageImage&)>& convert);
+  /// Makes a copy of a storage, which is number `index` of the image: a CPU tensor, a device
+  /// tensor, another dtype; same number of elements.
+  using Convert = std::function<at::Tensor(const StorageImage& storage, std::size_t index)>;
+
+  /// Copies every storage through `convert`, then rebuilds the tensors on the copies.
+  RunInputs(const InputImage& image, const Convert& convert);
 };
 
 }  // namespace opreplay

@@ -15,4 +15,9 @@ std::vector<double> doubles(const at::Tensor& tensor) {
   return {data, data + dense.numel()};
 }
 
+std::span<const std::byte> bytes_of(const at::Tensor& dense) {
+  if (!dense.defined()) return {};
+  return {static_cast<const std::byte*>(dense.const_data_ptr()), dense.nbytes()};
+}
+
 }  // namespace opreplay

@@ -1,8 +1,10 @@
 #pragma once
-/// Tensors as plain fp64 numbers, the form the error models read.
+/// Tensors as plain fp64 numbers, the form the error models read, and as bytes.
 
 #include <ATen/core/Tensor.h>
 
+#include <cstddef>
+#include <span>
 #include <vector>
 
 namespace opreplay {
@@ -12,5 +14,8 @@ at::Tensor real_view(const at::Tensor& tensor);
 
 /// The elements of the real view in row-major order.
 std::vector<double> doubles(const at::Tensor& tensor);
+
+/// The bytes of a dense CPU tensor; none of an undefined one.
+std::span<const std::byte> bytes_of(const at::Tensor& dense);
 
 }  // namespace opreplay

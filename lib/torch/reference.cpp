@@ -37,10 +37,7 @@ WideRun run_wide(const ReferenceJob& job) {
   const PlainKernels plain;
   WideRun run;
   for (const c10::ScalarType type : {at::kDouble, at::kFloat}) {
-    std::size_t storage = 0;
-    run.inputs.emplace(job.image, [&](const StorageImage&) {
-      return widened(job.image, storage++, job.numbers, type);
-    });
+    run.inputs = wide_inputs(job.image, job.numbers, type);
     const auto error = attempt([&] {
       run.result = run_calls(job.request, job.operators, *run.inputs, wide_mode(job.numbers, type));
     });
@@ -84,11 +81,17 @@ std::vector<bool> modified_storages(const RunInputs& inputs, const InputImage& i
   return out;
 }
 
+const at::Tensor& output_of(const Reference& reference, const RunResult& result,
+                            const RunInputs& inputs, std::size_t i) {
+  const std::string& path = reference.outputs[i].argument_path;
+  return path.empty() ? result.returns.at(i) : inputs.tensors.at(path);
+}
+
 Reference compute_reference(const ReferenceJob& job) {
   const auto start = std::chrono::steady_clock::now();
   Reference reference;
 
-  RunInputs inputs(job.image, [](const StorageImage& s) { return s.flat.clone(); });
+  RunInputs inputs(job.image, [](const StorageImage& s, std::size_t) { return s.flat.clone(); });
   RunResult result;
   reference.error =
       attempt([&] { result = run_calls(job.request, job.operators, inputs, RunMode{}); });
@@ -160,11 +163,8 @@ std::optional<Reference> wide_reference(const ReferenceJob& job, const Reference
   Reference reference = first;
   reference.precision = wide.precision;
   reference.scalars = wide.result.scalars;
-  for (std::size_t i = 0; i < reference.outputs.size(); ++i) {
-    ReferenceOutput& out = reference.outputs[i];
-    out.wide =
-        i < first.returns ? wide.result.returns[i] : wide.inputs->tensors.at(out.argument_path);
-  }
+  for (std::size_t i = 0; i < reference.outputs.size(); ++i)
+    reference.outputs[i].wide = output_of(first, wide.result, *wide.inputs, i);
   return reference;
 }
 

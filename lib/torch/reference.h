@@ -23,6 +23,10 @@ struct ReferenceOutput {
   at::Tensor wide;            ///< the wider run's; undefined for exact models
   std::string argument_path;  ///< set for modified arguments
   bool number = false;        ///< no tensor but a number, held as a 0-dim one on the CPU
+
+  /// The witness, or the wider run's where there is no witness; and the other way round.
+  const at::Tensor& in_dtype() const { return witness.defined() ? witness : wide; }
+  const at::Tensor& in_full() const { return wide.defined() ? wide : witness; }
 };
 
 /// For each return of the CPU run, the input path whose storage it shares; empty = none.
@@ -54,6 +58,10 @@ struct ReferenceJob {
   bool exact = false;                 ///< the model needs the witness, no wider run
   NumberFormat numbers = {};          ///< how the wider run takes the call's numbers
 };
+
+/// Output `i` of another run of the same calls: a return, or a modified argument.
+const at::Tensor& output_of(const Reference& reference, const RunResult& result,
+                            const RunInputs& inputs, std::size_t i);
 
 /// Runs both references. Never throws for what an operator does.
 Reference compute_reference(const ReferenceJob& job);

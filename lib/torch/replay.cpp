@@ -11,6 +11,7 @@
 #include "lib/torch/dtype_map.h"
 #include "lib/torch/errors.h"
 #include "lib/torch/fallback.h"
+#include "lib/torch/numbers.h"
 #include "lib/torch/reference.h"
 #include "lib/torch/staged.h"
 #include "lib/torch/value_check.h"
@@ -22,11 +23,6 @@ using Clock = std::chrono::steady_clock;
 
 double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
-
-std::span<const std::byte> bytes_of(const at::Tensor& dense) {
-  if (!dense.defined()) return {};
-  return {static_cast<const std::byte*>(dense.const_data_ptr()), dense.nbytes()};
 }
 
 void synchronise(const c10::Device& device) {
@@ -136,7 +132,7 @@ class Replay {
   }
 
   static bool is_floating_output(const ReferenceOutput& output) {
-    const at::Tensor& known = output.witness.defined() ? output.witness : output.wide;
+    const at::Tensor& known = output.in_dtype();
     return known.defined() && known.layout() == at::kStrided &&
            (known.is_floating_point() || known.is_complex());
   }
@@ -205,7 +201,7 @@ class Replay {
   bool run_target(const InputImage& image) {
     try {
       enter(Stage::copy_in);
-      device_.inputs.emplace(image, [&](const StorageImage& storage) {
+      device_.inputs.emplace(image, [&](const StorageImage& storage, std::size_t) {
         return storage.on_cpu ? storage.flat.clone()
                               : storage.flat.to(target_.device, /*non_blocking=*/false,
                                                 /*copy=*/true);
@@ -298,7 +294,7 @@ class Replay {
   OutputComparison compare_output(const ReferenceJob& job, ValueCheck& check, std::size_t i) {
     const ReferenceOutput& expected = reference_.outputs[i];
     const at::Tensor& got = device_.outputs[i];
-    const at::Tensor& reference = expected.witness.defined() ? expected.witness : expected.wide;
+    const at::Tensor& reference = expected.in_dtype();
 
     OutputComparison out = describe_structure(expected, reference, got);
     const bool comparable = out.structure_ok() && job.model && got.defined();

@@ -63,10 +63,7 @@ class WideRunner {
   std::vector<at::Tensor> run(const ChangeInputs& inputs_change,
                               const Interception::Change& change) const {
     const PlainKernels plain;
-    std::size_t next = 0;
-    RunInputs inputs(job_.image, [&](const StorageImage&) {
-      return widened(job_.image, next++, job_.numbers, type_);
-    });
+    RunInputs inputs = wide_inputs(job_.image, job_.numbers, type_);
     inputs_change(inputs);
     const RunMode mode = wide_mode(job_.numbers, type_);
     RunResult result;
@@ -77,9 +74,7 @@ class WideRunner {
     }
     std::vector<at::Tensor> out;
     for (std::size_t i = 0; i < reference_.outputs.size(); ++i)
-      out.push_back(i < reference_.returns
-                        ? result.returns.at(i)
-                        : inputs.tensors.at(reference_.outputs[i].argument_path));
+      out.push_back(output_of(reference_, result, inputs, i));
     return out;
   }
 

@@ -6,6 +6,7 @@
 
 #include "lib/base/numeric.h"
 #include "lib/torch/dtype_map.h"
+#include "lib/torch/numbers.h"
 
 namespace opreplay {
 namespace {
@@ -13,10 +14,6 @@ namespace {
 /// A dense copy on the CPU without conjugate or negative bit.
 at::Tensor dense(const at::Tensor& tensor) {
   return tensor.detach().to(at::kCPU).resolve_conj().resolve_neg().contiguous();
-}
-
-std::span<const std::byte> bytes_of(const at::Tensor& tensor) {
-  return {static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()};
 }
 
 bool is_exact(DType dtype) { return is_integral(dtype) || dtype == DType::boolean; }

@@ -5,17 +5,13 @@
 #include <cmath>
 
 #include "lib/base/numeric.h"
+#include "lib/torch/numbers.h"
 
 namespace opreplay {
 namespace {
 
 bool class_right(const OutputComparison& c) { return c.classes.nan == 0 && c.classes.inf == 0; }
 bool right(const OutputComparison& c) { return class_right(c) && c.bad == 0; }
-
-std::span<const std::byte> bytes_of(const at::Tensor& dense) {
-  if (!dense.defined()) return {};
-  return {static_cast<const std::byte*>(dense.const_data_ptr()), dense.nbytes()};
-}
 
 Bound bound_of(const ReferenceJob& job, const Evidence& evidence) {
   return widened(job.model->bound(evidence), job.request.tolerance);
@@ -136,7 +132,7 @@ ValueResult ValueCheck::check(std::size_t index, Bytes target, const OutputCompa
   result.witness.value_ok = cpu.bad == 0;
   if (!right(cpu)) result.witness.alike = std::ranges::equal(target, witness);
   if (by_value && !bound.exact && class_right(result.target) && result.target.bad > 0)
-    name_lower_format(index, target, evidence, result.target);
+    name_lower_format(index, target, evidence, bound, result.target);
   return result;
 }
 
@@ -160,10 +156,9 @@ const std::vector<ValueCheck::Reading>& ValueCheck::other_readings() {
 }
 
 void ValueCheck::name_lower_format(std::size_t index, Bytes target, const Evidence& evidence,
-                                   OutputComparison& out) const {
+                                   const Bound& bound, OutputComparison& out) const {
   const DType dtype = component_type(evidence.dtype);
   if (!resembles(evidence.reference.data, dtype, target)) return;
-  const Bound bound = bound_of(job_, evidence);
   const auto lies_within = [&](std::string_view format) {
     Bound alone = bound;
     std::erase_if(alone.downgrades, [format](const auto& d) { return d.format != format; });

@@ -42,7 +42,7 @@ class ValueCheck {
   /// Computed when first asked for.
   const std::vector<Reading>& other_readings();
   void name_lower_format(std::size_t index, Bytes target, const Evidence& evidence,
-                         OutputComparison& out) const;
+                         const Bound& bound, OutputComparison& out) const;
 
   const ReferenceJob& job_;
   const Reference& reference_;

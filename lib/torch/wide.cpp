@@ -67,6 +67,12 @@ at::Tensor widened(const InputImage& image, std::size_t storage, NumberFormat nu
   return flat.to(type, false, /*copy=*/true);
 }
 
+RunInputs wide_inputs(const InputImage& image, NumberFormat numbers, c10::ScalarType type) {
+  return {image, [&](const StorageImage&, std::size_t index) {
+            return widened(image, index, numbers, type);
+          }};
+}
+
 RunMode wide_mode(NumberFormat numbers, c10::ScalarType type) {
   RunMode mode;
   mode.widen = type;

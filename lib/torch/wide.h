@@ -34,6 +34,9 @@ c10::Scalar round_scalar(const c10::Scalar& value, NumberFormat format);
 at::Tensor widened(const InputImage& image, std::size_t storage, NumberFormat numbers,
                    c10::ScalarType type = at::kDouble);
 
+/// The inputs of a wider run.
+RunInputs wide_inputs(const InputImage& image, NumberFormat numbers, c10::ScalarType type);
+
 /// The mode of a wider run.
 RunMode wide_mode(NumberFormat numbers, c10::ScalarType type = at::kDouble);
 
