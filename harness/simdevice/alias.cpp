@@ -5,6 +5,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/CPUAllocator.h>
 
+#include "harness/simdevice/call.h"
 #include "harness/simdevice/denormals.h"
 #include "harness/simdevice/device.h"
 #include "harness/simdevice/own_kernels.h"
@@ -99,24 +100,14 @@ at::Tensor Aliases::host_tensor(const at::Tensor& tensor, bool cpu_allowed) {
 }
 
 IValue Aliases::host(const IValue& value, const c10::Argument& argument) {
-  if (value.isTensor()) return host_tensor(value.toTensor(), false);
-  if (value.isTensorList()) {
-    c10::List<at::Tensor> hosts;
-    for (const at::Tensor& tensor : value.toTensorVector())
-      hosts.push_back(host_tensor(tensor, false));
-    return hosts;
-  }
-  if (value.isOptionalTensorList()) {
-    c10::List<std::optional<at::Tensor>> hosts;
-    for (const auto& tensor : value.toOptionalTensorVector())
-      hosts.push_back(tensor ? std::optional(host_tensor(*tensor, true)) : std::nullopt);
-    return hosts;
-  }
   if (value.isDevice()) return c10::Device(c10::kCPU);
   if (value.isGenerator()) return host_generator(value.toGenerator());
   // Without this, the CPU's default generator would serve the device.
   if (value.isNone() && is_generator(argument)) return host_generator(default_generator());
-  return value;
+  // Indices may lie on the CPU.
+  const bool cpu_allowed = value.isOptionalTensorList();
+  return with_tensors(value,
+                      [&](const at::Tensor& tensor) { return host_tensor(tensor, cpu_allowed); });
 }
 
 void Aliases::adopt_changes() {
@@ -153,14 +144,7 @@ at::Tensor Aliases::device_tensor(const at::Tensor& tensor) {
 }
 
 IValue Aliases::device(const IValue& value) {
-  if (value.isTensor()) return device_tensor(value.toTensor());
-  if (value.isTensorList()) {
-    c10::List<at::Tensor> devices;
-    for (const at::Tensor& tensor : value.toTensorVector())
-      devices.push_back(device_tensor(tensor));
-    return devices;
-  }
-  return value;
+  return with_tensors(value, [this](const at::Tensor& tensor) { return device_tensor(tensor); });
 }
 
 void cpu_kernel(const c10::OperatorHandle& op, torch::jit::Stack& stack) {

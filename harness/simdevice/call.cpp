@@ -96,6 +96,10 @@ std::string spec_name(const c10::OperatorHandle& op) {
   return name;
 }
 
+bool names_dtype(const c10::Argument& argument) {
+  return argument.real_type()->str().find("ScalarType") != std::string::npos;
+}
+
 bool is_written(const c10::Argument& argument) {
   return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
 }

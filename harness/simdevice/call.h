@@ -40,8 +40,28 @@ struct Call {
 std::string spec_name(const c10::OperatorHandle& op);
 /// The schema says that the call writes the argument.
 bool is_written(const c10::Argument& argument);
+/// The argument is a dtype (an int in the stack).
+bool names_dtype(const c10::Argument& argument);
 /// Defined tensors of one value.
 std::vector<at::Tensor> tensors_of(const c10::IValue& value);
+/// The value with each of its tensors (those of lists, and undefined ones too) replaced by what
+/// `change` gives for it; any other value as it is.
+template <class Change>
+c10::IValue with_tensors(const c10::IValue& value, const Change& change) {
+  if (value.isTensor()) return change(value.toTensor());
+  if (value.isTensorList()) {
+    c10::List<at::Tensor> list;
+    for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(change(tensor));
+    return list;
+  }
+  if (value.isOptionalTensorList()) {
+    c10::List<std::optional<at::Tensor>> list;
+    for (const auto& tensor : value.toOptionalTensorVector())
+      list.push_back(tensor ? std::optional<at::Tensor>(change(*tensor)) : std::nullopt);
+    return list;
+  }
+  return value;
+}
 /// Hashes of shapes, dtypes and scalars of the arguments.
 Signature signature_of(const std::vector<c10::IValue>& args);
 /// How many terms one result of a reducing call adds up; nothing if the call reduces nothing known.

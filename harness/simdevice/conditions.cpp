@@ -57,8 +57,7 @@ struct LiteralEquals {
     if (value.isString()) return value.toStringRef() == text;
     // A dtype argument travels as torch's number.
     const auto dtype = parse_dtype(text);
-    return dtype && value.isInt() &&
-           argument.real_type()->str().find("ScalarType") != std::string::npos &&
+    return dtype && value.isInt() && names_dtype(argument) &&
            value.toInt() == static_cast<std::int64_t>(to_torch(*dtype));
   }
   bool operator()(const std::vector<Literal>& list) const {

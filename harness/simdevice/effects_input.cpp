@@ -11,6 +11,7 @@
 #include <functional>
 
 #include "harness/simdevice/alias.h"
+#include "harness/simdevice/call.h"
 #include "harness/simdevice/effects.h"
 #include "harness/simdevice/values.h"
 #include "lib/torch/dtype_map.h"
@@ -23,30 +24,13 @@ using Change = std::function<at::Tensor(const at::Tensor& host)>;
 
 /// The value with every tensor replaced by a device copy of `change(its CPU side)`.
 IValue with_changed_tensors(const IValue& value, const Change& change) {
-  const auto changed = [&](const at::Tensor& tensor) {
+  return with_tensors(value, [&](const at::Tensor& tensor) {
     return tensor.defined() ? to_device(change(host_alias(tensor))) : tensor;
-  };
-  if (value.isTensor()) return changed(value.toTensor());
-  if (value.isTensorList()) {
-    c10::List<at::Tensor> list;
-    for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(changed(tensor));
-    return list;
-  }
-  if (value.isOptionalTensorList()) {
-    c10::List<std::optional<at::Tensor>> list;
-    for (const auto& tensor : value.toOptionalTensorVector())
-      list.push_back(tensor ? std::optional(changed(*tensor)) : std::nullopt);
-    return list;
-  }
-  return value;
+  });
 }
 
 bool is_integer(const at::Tensor& tensor) {
   return c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/false);
-}
-
-bool names_dtype(const c10::Argument& argument) {
-  return argument.real_type()->str().find("ScalarType") != std::string::npos;
 }
 
 /// Casts the tensors (and dtype arguments) that are of the same kind as `to`.

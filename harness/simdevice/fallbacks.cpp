@@ -7,6 +7,7 @@
 
 #include <utility>
 
+#include "harness/simdevice/call.h"
 #include "harness/simdevice/device.h"
 #include "harness/simdevice/effects.h"
 
@@ -19,31 +20,13 @@ using c10::IValue;
 class CpuCopies {
  public:
   IValue to_cpu(const IValue& value) {
-    if (value.isTensor()) return copy(value.toTensor());
-    if (value.isTensorList()) {
-      c10::List<at::Tensor> list;
-      for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(copy(tensor));
-      return list;
-    }
-    if (value.isOptionalTensorList()) {
-      c10::List<std::optional<at::Tensor>> list;
-      for (const auto& tensor : value.toOptionalTensorVector())
-        list.push_back(tensor ? std::optional(copy(*tensor)) : std::nullopt);
-      return list;
-    }
     if (value.isDevice()) return c10::Device(c10::kCPU);
     if (value.isGenerator()) return host_generator(value.toGenerator());
-    return value;
+    return with_tensors(value, [this](const at::Tensor& tensor) { return copy(tensor); });
   }
 
   IValue to_device(const IValue& value) const {
-    if (value.isTensor()) return move_back(value.toTensor());
-    if (value.isTensorList()) {
-      c10::List<at::Tensor> list;
-      for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(move_back(tensor));
-      return list;
-    }
-    return value;
+    return with_tensors(value, [this](const at::Tensor& tensor) { return move_back(tensor); });
   }
 
   /// Copies what the CPU kernel wrote into arguments.

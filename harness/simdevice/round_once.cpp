@@ -27,10 +27,6 @@ bool any_half(c10::ArrayRef<IValue> values) {
   });
 }
 
-bool names_dtype(const c10::Argument& argument) {
-  return argument.real_type()->str().find("ScalarType") != std::string::npos;
-}
-
 /// The memory that a tensor reaches, gaps included, as a dense tensor on it.
 at::Tensor reach_of(const at::Tensor& tensor) {
   std::int64_t reach = tensor.numel() == 0 ? 0 : 1;
@@ -43,36 +39,21 @@ at::Tensor reach_of(const at::Tensor& tensor) {
 /// elements may share memory. What the call may write is a copy too: its schema does not mark
 /// everything (running statistics).
 IValue widened(const IValue& value, const c10::Argument& argument) {
-  const bool written = is_written(argument);
-  const auto widen = [&](const at::Tensor& tensor) {
-    if (!tensor.defined() || !(tensor.is_floating_point() || written)) return tensor;
-    const auto type = is_half(tensor) ? c10::kFloat : tensor.scalar_type();
-    return reach_of(tensor)
-        .to(type, /*non_blocking=*/false, /*copy=*/true)
-        .as_strided(tensor.sizes(), tensor.strides(), 0);
-  };
-  if (value.isTensor()) {
-    at::Tensor wide = widen(value.toTensor());
-    // A number in a tensor's place takes part in type promotion as a number.
-    if (wide.defined() && value.toTensor().unsafeGetTensorImpl()->is_wrapped_number())
-      wide.unsafeGetTensorImpl()->set_wrapped_number(true);
-    return wide;
-  }
-  if (value.isTensorList()) {
-    c10::List<at::Tensor> list;
-    for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(widen(tensor));
-    return list;
-  }
-  if (value.isOptionalTensorList()) {
-    c10::List<std::optional<at::Tensor>> list;
-    for (const auto& tensor : value.toOptionalTensorVector())
-      list.push_back(tensor ? std::optional(widen(*tensor)) : std::nullopt);
-    return list;
-  }
   if (value.isInt() && names_dtype(argument) &&
       is_half(static_cast<c10::ScalarType>(value.toInt())))
     return static_cast<std::int64_t>(c10::kFloat);
-  return value;
+  const bool written = is_written(argument);
+  return with_tensors(value, [&](const at::Tensor& tensor) {
+    if (!tensor.defined() || !(tensor.is_floating_point() || written)) return tensor;
+    const auto type = is_half(tensor) ? c10::kFloat : tensor.scalar_type();
+    at::Tensor wide = reach_of(tensor)
+                          .to(type, /*non_blocking=*/false, /*copy=*/true)
+                          .as_strided(tensor.sizes(), tensor.strides(), 0);
+    // A number in a tensor's place takes part in type promotion as a number.
+    if (tensor.unsafeGetTensorImpl()->is_wrapped_number())
+      wide.unsafeGetTensorImpl()->set_wrapped_number(true);
+    return wide;
+  });
 }
 
 std::vector<IValue> widened(const c10::FunctionSchema& schema, c10::ArrayRef<IValue> values) {
