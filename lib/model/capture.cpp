@@ -229,7 +229,7 @@ class Capturer {
       const std::int64_t number = result_.nodes++;
       SpecCall call;
       auto refusal = capture.capture(node, call);
-      if (!refusal &&
+      if (!refusal && autocast.enabled &&
           !apply_autocast(autocast, shipped_autocast(), *schemas_.find(node.op), call.call))
         refusal = Refusal{"inside an autocast region, which casts its parts one by one"};
       if (refusal) {
