@@ -3,7 +3,7 @@
 #include <string>
 
 #include "opreplay/session.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/honest_devices.h"
 
 // The model `generic` on composite operators: honest devices that accumulate in four orders pass in
 // every dtype, and planted faults are found.
@@ -13,7 +13,6 @@ using namespace opreplay::testing;
 
 namespace {
 
-constexpr std::array k_orders = {"cpu", "reversed", "pairwise", "split_k:8"};
 constexpr std::array k_dtypes = {"f32", "f16", "bf16"};
 
 /// Calls with $ for the dtype.
@@ -38,11 +37,6 @@ std::string in_dtype(std::string text, const std::string& dtype) {
   return text;
 }
 
-std::string device_file(const std::string& order, const std::string& faults) {
-  return "simdevice: 1\ndeclare: {accumulate: fp32, order: \"" + order +
-         "\", intermediates: fp32}\nfaults: " + faults + "\n";
-}
-
 CaseResult run(Session& session, const std::string& text) {
   return session.run(session.parse(text));
 }
@@ -50,13 +44,11 @@ CaseResult run(Session& session, const std::string& text) {
 }  // namespace
 
 TEST_CASE("composite operators pass on honest devices in four accumulation orders") {
-  TemporaryFolder folder;
-  for (const std::string order : k_orders) {
-    const auto file = folder.write(order + ".yaml", device_file(order, "[]"));
-    Session session(SessionOptions{.device = "sim:" + file.string()});
+  HonestDevices devices;
+  for (std::size_t order = 0; order < k_orders.size(); ++order) {
     const auto check = [&](const std::string& text) {
-      INFO(order << ": " << text);
-      const CaseResult result = run(session, text);
+      INFO(k_orders[order] << ": " << text);
+      const CaseResult result = run(devices[order], text);
       INFO(to_string(result.verdict.reason) << ": " << result.verdict.detail);
       CHECK(result.verdict.status == Status::pass);
       REQUIRE_FALSE(result.outcome.outputs.empty());

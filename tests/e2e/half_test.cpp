@@ -9,7 +9,7 @@
 #include "lib/plan/rules.h"
 #include "lib/spec/schema_table.h"
 #include "opreplay/session.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/honest_devices.h"
 #include "tests/support/tier.h"
 
 // No false alarm, operator by operator, in every floating dtype: what an honest device gives is
@@ -22,7 +22,6 @@ using namespace opreplay::testing;
 namespace {
 
 constexpr std::array k_dtypes = {DType::f16, DType::bf16, DType::f32, DType::f64};
-constexpr std::array k_orders = {"cpu", "reversed", "pairwise", "split_k:8"};
 
 /// Calls that the schema alone does not tell: T stands for the dtype.
 const std::map<std::string, std::string> k_arguments = {
@@ -83,25 +82,16 @@ std::vector<PlannedCase> with_families(const Session& session, const std::string
   return session.plan({spec}, options).cases;
 }
 
-/// One honest device per accumulation order.
-class HonestDevices {
+/// Honest devices, and what they said of the cases run on them.
+class Sweep {
  public:
-  HonestDevices() {
-    for (const char* order : k_orders) {
-      const auto file =
-          folder_.write(std::string(order) + ".yaml", "simdevice: 1\ndeclare: {order: \"" +
-                                                          std::string(order) + "\"}\nfaults: []\n");
-      sessions_.emplace_back(SessionOptions{.device = "sim:" + file.string()});
-    }
-  }
-
-  Session& first() { return sessions_.front(); }
+  Session& first() { return devices_[0]; }
 
   /// Shows a case that neither passes nor is invalid. full: on all devices; ci: on one of them.
   void run(const PlannedCase& c) {
-    const std::size_t drawn = draw_() % sessions_.size();
-    for (std::size_t i = 0; i < sessions_.size(); ++i)
-      if (full_tier() || i == drawn) run_on(sessions_[i], c, k_orders[i]);
+    const std::size_t drawn = draw_() % k_orders.size();
+    for (std::size_t i = 0; i < k_orders.size(); ++i)
+      if (full_tier() || i == drawn) run_on(devices_[i], c, k_orders[i]);
   }
 
   /// Likewise, but in the ci tier only one case of `n`.
@@ -124,8 +114,7 @@ class HonestDevices {
     FAIL_CHECK(failure_text(result));
   }
 
-  TemporaryFolder folder_;
-  std::vector<Session> sessions_;
+  HonestDevices devices_;
   std::mt19937_64 draw_{sample_seed()};
   int passed_ = 0, invalid_ = 0;
 };
@@ -133,7 +122,7 @@ class HonestDevices {
 }  // namespace
 
 TEST_CASE("every elementwise rule passes on an honest device in every floating dtype") {
-  HonestDevices devices;
+  Sweep devices;
   for (const std::string& op : operators_of("elementwise.yaml"))
     for (const DType dtype : k_dtypes) {
       const std::string call = op + "(" + with_dtype(arguments(op), dtype) + ")";
@@ -147,7 +136,7 @@ TEST_CASE("every elementwise rule passes on an honest device in every floating d
 // What torch's CPU does with such an operand depends on the kernel: add and pow round it to T, mul
 // and div take it in f32 (measured in Python, torch 2.13).
 TEST_CASE("an operand without dims may be of any floating dtype, or a number") {
-  HonestDevices devices;
+  Sweep devices;
   for (const char* file : {"elementwise.yaml", "comparison.yaml"})
     for (const std::string& op : operators_of(file)) {
       const std::string pattern = arguments(op);
@@ -174,7 +163,7 @@ TEST_CASE("an operand without dims may be of any floating dtype, or a number") {
 }
 
 TEST_CASE("normalisations and sums in half pass on an honest device") {
-  HonestDevices devices;
+  Sweep devices;
   for (const char* call : {
            "aten.batch_norm(T[16,4,8], T[4], T[4], T[4], T[4], true, 0.1, 1e-05, false)",
            "aten.batch_norm(T[16,4,8], f32[4], f32[4], f32[4], f32[4], true, 0.1, 1e-05, false)",

@@ -4,13 +4,13 @@
 #include <set>
 
 #include "opreplay/session.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/honest_devices.h"
 
 // Calls of every error model (tests/data/oracle/cases.txt) on the simulated device: honest orders
 // of accumulation pass, planted defects do not.
 
 using namespace opreplay;
-using opreplay::testing::TemporaryFolder;
+using namespace opreplay::testing;
 
 namespace {
 
@@ -48,20 +48,15 @@ std::string faulty(const std::vector<std::string>& calls, const std::string& def
 }  // namespace
 
 TEST_CASE("calls of every error model pass on an honest device in four accumulation orders") {
-  const TemporaryFolder folder;
+  HonestDevices devices;
   const Calls calls = read_calls();
-  for (const char* order : {"cpu", "reversed", "pairwise", "split_k:8"}) {
-    const auto file = folder.write(
-        "honest.yaml", "simdevice: 1\ndeclare: {accumulate: fp32, order: \"" + std::string(order) +
-                           "\", intermediates: fp32}\nfaults: []\n");
-    Session session({.device = "sim:" + file.string()});
+  for (std::size_t order = 0; order < k_orders.size(); ++order)
     for (const auto* list : {&calls.checked, &calls.free})
       for (const std::string& call : *list) {
-        const CaseResult result = session.run(session.parse(call));
-        INFO(order << ": " << failure_text(result));
+        const CaseResult result = devices[order].run(devices[order].parse(call));
+        INFO(k_orders[order] << ": " << failure_text(result));
         CHECK(result.verdict.status == Status::pass);
       }
-  }
 }
 
 TEST_CASE("one wrong number in a call of any error model is blocked") {
